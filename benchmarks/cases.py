@@ -1,0 +1,161 @@
+"""The data sets of the benchmark, by name: ``load("magic04")``.
+
+The files are not part of the project. They are looked for in ``$PSVM_BENCH_DATA``, or else in
+``../shared/data`` beside the project root, as ``bench/<file>.npz`` or ``paper/<file>.npz``.
+Every set is prepared the same way for all rivals, before any clock starts.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Labels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Case:
+    """How one data set is read and split.
+
+    Attributes
+    ----------
+    file : str
+        Name of the ``.npz`` file.
+    keep : tuple of int or None
+        Only rows with these labels.
+    positive : tuple of int or None
+        Merge the classes in two: these labels, and the rest.
+    n_train : int or None
+        Train on a random sample of this many rows of the training part.
+    scale : {"standardise", "pixels", "none"}
+        Dense features: zero mean and unit variance on the training rows, or division by 255.
+        Sparse features are never touched.
+    """
+
+    file: str
+    keep: tuple[int, ...] | None = None
+    positive: tuple[int, ...] | None = None
+    n_train: int | None = None
+    scale: str = "standardise"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Prepared rows; float64, dense or CSR; labels 0 .. n_classes - 1."""
+
+    X_train: Any
+    y_train: Labels
+    X_test: Any
+    y_test: Labels
+
+    @property
+    def gamma_scale(self) -> float:
+        """``1 / (n_features * variance of the training entries)``: scikit-learn's "scale"."""
+        X = self.X_train
+        variance = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var()
+        return float(1.0 / (X.shape[1] * variance))
+
+
+CASES: dict[str, Case] = {
+    "magic04": Case("magic04"),
+    "a9a": Case("a9a"),
+    "ijcnn1": Case("ijcnn1"),
+    "cod_rna": Case("cod_rna_scaled", scale="none"),
+    "covtype_10000": Case("covtype_10000", positive=(2,)),
+    "w8a": Case("w8a"),
+    "skin_50k": Case("skin_nonskin", n_train=50_000),
+    "mnist_3v8": Case("mnist", keep=(3, 8), scale="pixels"),
+    "mnist_even_20k": Case("mnist", positive=(0, 2, 4, 6, 8), n_train=20_000, scale="pixels"),
+    "letter": Case("letter"),
+    "usps": Case("usps", scale="none"),
+    "mnist_12k": Case("mnist", n_train=12_000, scale="pixels"),
+    "satimage": Case("satimage"),
+    "shuttle": Case("shuttle"),
+}
+
+MULTICLASS = ["letter", "usps", "mnist_12k", "satimage", "shuttle"]
+GROUPS: dict[str, list[str]] = {
+    "all": list(CASES),
+    "binary": [name for name in CASES if name not in MULTICLASS],
+    "multiclass": MULTICLASS,
+}
+TEST_SHARE = 0.2  # of the rows, where the set has no official test part
+MAX_TEST = 20_000  # rows; enough for steady predict times
+
+
+def load(name: str, max_rows: int | None = None) -> Data:
+    """Read, split and scale a case; ``max_rows`` bounds the training rows (and test rows)."""
+    case = CASES[name]
+    X, y, n_official = read(case.file)
+    rng = np.random.default_rng(0)  # the split is part of the case: the same in every process
+    keep = np.arange(len(y)) if case.keep is None else np.flatnonzero(np.isin(y, case.keep))
+    if n_official is None:
+        rng.shuffle(keep)
+        n_part = len(keep) - int(TEST_SHARE * len(keep))
+        train, test = keep[:n_part], keep[n_part:]
+    else:
+        train, test = keep[keep < n_official], keep[keep >= n_official]
+    n_train = min(case.n_train or len(train), max_rows or len(train))
+    n_test = min(MAX_TEST, max_rows or MAX_TEST)
+    train = sample(train, n_train, rng)
+    test = sample(test, n_test, rng)
+
+    labels = np.isin(y, case.positive) if case.positive is not None else y
+    classes, codes = np.unique(labels[train], return_inverse=True)
+    test = test[np.isin(labels[test], classes)]
+    y_test = np.searchsorted(classes, labels[test]).astype(np.int64)
+    X_train, X_test = scaled(X[train], X[test], case.scale)
+    return Data(X_train, codes.astype(np.int64), X_test, y_test)
+
+
+def sample(rows: npt.NDArray[np.intp], size: int, rng: np.random.Generator) -> Any:
+    """At most ``size`` of the rows, in ascending order."""
+    if size >= len(rows):
+        return np.sort(rows)
+    return np.sort(rng.choice(rows, size, replace=False))
+
+
+def scaled(train: Any, test: Any, scale: str) -> tuple[Any, Any]:
+    """Scale by the statistics of the training rows; sparse rows are only cast to float64."""
+    train, test = train.astype(np.float64), test.astype(np.float64)
+    if sp.issparse(train) or scale == "none":
+        return train, test
+    if scale == "pixels":
+        return train / 255.0, test / 255.0
+    centre, width = train.mean(axis=0), train.std(axis=0)
+    width[width == 0.0] = 1.0
+    return (train - centre) / width, (test - centre) / width
+
+
+def read(file: str) -> tuple[Any, npt.NDArray[Any], int | None]:
+    """``X``, ``y`` and the number of official training rows, if the set has an official split."""
+    path = find(file)
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {key: stored[key] for key in stored.files}
+    if "indptr" in arrays:
+        shape = tuple(int(v) for v in arrays["shape"])
+        X = sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    else:
+        X = arrays["X"]
+    n_train = int(arrays["n_train"]) if "n_train" in arrays else None
+    return X, arrays["y"], n_train
+
+
+def find(file: str) -> Path:
+    """Path of a data file, or an error that says where it should be."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("PSVM_BENCH_DATA", beside))
+    for part in ("bench", "paper", "."):
+        path = folder / part / f"{file}.npz"
+        if path.exists():
+            return path
+    raise FileNotFoundError(
+        f"benchmark data '{file}.npz' not found in {folder} (nor in its bench/ or paper/). "
+        "The data sets are not shipped with psvm: set PSVM_BENCH_DATA to the folder that has them."
+    )

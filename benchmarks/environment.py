@@ -1,0 +1,92 @@
+"""The machine, the versions and the thread settings a result belongs to."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("psvm", "scikit-learn", "scikit-learn-intelex", "libsvm-official", "numpy", "scipy")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+def describe(threads: int) -> dict[str, Any]:
+    """Everything a reader needs to judge or repeat the numbers."""
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
+        "cpu": cpu_model(),
+        "cpus": os.cpu_count(),
+        "threads": threads,
+        "memory_gb": memory_gb(),
+        "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: installed(name) for name in PACKAGES},
+        "commit": commit(),
+    }
+
+
+def usable_cpus() -> int:
+    """CPUs this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def installed(package: str) -> str | None:
+    """Version of an installed distribution, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def cpu_model() -> str:
+    """The processor's name and the widest vector instructions it has."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    facts = dict(line.split(":", 1) for line in lines if ":" in line)
+    facts = {key.strip(): value.strip() for key, value in facts.items()}
+    flags = facts.get("flags", "").split()
+    widest = next((name for name in ("avx512f", "avx2", "avx") if name in flags), "")
+    return " ".join([facts.get("model name", platform.machine()), widest]).strip()
+
+
+def memory_gb() -> float | None:
+    """Physical memory."""
+    try:
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None
+    return round(pages * size / 1e9, 1)
+
+
+def commit() -> str | None:
+    """The commit of the project's tree, with a mark if files differ from it."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()
+
+
+def thread_environment(threads: int) -> dict[str, str]:
+    """The environment of a worker: every thread pool at the same size, waiting passively."""
+    pinned = {name: str(threads) for name in THREAD_VARIABLES}
+    return {**os.environ, **pinned, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,0 +1,133 @@
+"""One measurement in a fresh process: ``python -m benchmarks.worker '<json>'``.
+
+Order: pin the CPUs, load and prepare the data, import the library and fit a tiny problem (so that
+imports, dispatch and thread pools are not counted), reset the memory peak, then time fit and
+predict once. The answer is one JSON line on stdout and the model in ``model_file``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.cases import Data, load
+from benchmarks.rivals import RIVALS, Rival, Setting
+
+WARM_UP_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to measure; travels to the process as JSON."""
+
+    case: str
+    rival: str
+    C: float
+    gamma: float
+    p: float
+    threads: int
+    max_rows: int | None
+    model_file: str
+
+    @property
+    def setting(self) -> Setting:
+        """The part an adapter sees."""
+        return Setting(self.C, self.gamma, self.p, self.threads)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Seconds and megabytes.
+
+    ``memory_mb`` is the peak of fit above the state just before it; ``accuracy`` is that of the
+    library's own predictions of the test rows.
+    """
+
+    fit_seconds: float
+    fit_cpu_seconds: float
+    predict_seconds: float
+    memory_mb: float
+    peak_mb: float
+    accuracy: float
+
+
+def measure(task: Task) -> Measurement:
+    """Time one fit and one predict, and save the model for the referee."""
+    rival, data = RIVALS[task.rival], load(task.case, task.max_rows)
+    train, test = rival.prepare(data.X_train, data.y_train), rival.prepare(data.X_test)
+    warm_up(rival, data, task.setting)
+
+    before = reset_memory_peak()
+    start, start_cpu = time.perf_counter(), time.process_time()
+    model = rival.fit(train, data.y_train, task.setting)
+    fitted, fitted_cpu = time.perf_counter(), time.process_time()
+    peak = memory_peak()
+    start_predict = time.perf_counter()
+    predicted = np.asarray(rival.predict(model, test))
+    seconds = time.perf_counter() - start_predict
+
+    exported = rival.export(model)
+    np.savez(task.model_file, **({} if exported is None else asdict(exported)))
+    return Measurement(
+        fit_seconds=fitted - start,
+        fit_cpu_seconds=fitted_cpu - start_cpu,
+        predict_seconds=seconds,
+        memory_mb=max(peak - before, 0.0),
+        peak_mb=peak,
+        accuracy=float(np.mean(predicted == data.y_test)),
+    )
+
+
+def warm_up(rival: Rival, data: Data, setting: Setting) -> None:
+    """Fit and predict some rows of two classes, in the storage that will be measured."""
+    rows = np.concatenate([np.flatnonzero(data.y_train == c)[: WARM_UP_ROWS // 2] for c in (0, 1)])
+    X, y = data.X_train[rows], data.y_train[rows]
+    model = rival.fit(rival.prepare(X, y), y, setting)
+    rival.predict(model, rival.prepare(X))
+
+
+def reset_memory_peak() -> float:
+    """Start a new peak of resident memory where Linux allows it; the present value in MB."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return memory_peak()
+
+
+def memory_peak() -> float:
+    """Peak resident memory of this process in MB.
+
+    Linux: ``VmHWM``, not ``ru_maxrss``, which a child inherits from a larger parent.
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        import resource
+
+        unit = 1e6 if sys.platform == "darwin" else 1e3
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return float(line.split()[1]) * 1.024e-3
+
+
+def pin(threads: int) -> None:
+    """Keep every thread of this process, whoever starts it, on ``threads`` CPUs."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def main() -> None:
+    """Read the task, measure, answer."""
+    task = Task(**json.loads(sys.argv[1]))
+    pin(task.threads)
+    print(json.dumps(asdict(measure(task))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+#include "block_smo.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace psvm {
+
+template <class T>
+void Block<T>::resize(index_t variables, bool with_phantom) {
+  phantom = with_phantom;
+  size = variables + (phantom ? 1 : 0);
+  stride = (size + lanes<T> - 1) / lanes<T> * lanes<T>;
+  const auto n = static_cast<std::size_t>(stride);
+  gram.assign(n * n, T(0));
+  diagonal.assign(n, T(0));
+  score.assign(n, T(0));
+  slope.assign(n, T(0));
+  up.assign(n, -std::numeric_limits<T>::infinity());
+  low.assign(n, std::numeric_limits<T>::infinity());
+  y.assign(n, 1.0);
+  alpha.assign(n, 0.0);
+  cost.assign(n, infinity);
+  slack.assign(n, 0.0);
+}
+
+namespace {
+
+template <class T>
+struct Extremes {
+  T max_up, min_low;
+  index_t argmax_up;
+};
+
+// score -= t (K_i - K_j) in one pass that also finds the extreme scores.
+template <class T>
+struct UpdatePass {
+  template <class Arch>
+  static PSVM_INLINE void run(Block<T>* block, const T* row_i, const T* row_j, T t,
+                              Extremes<T>* found) {
+    using V = Vec<T, Arch>;
+    using Int = VecInt<T, Arch>;
+    constexpr int W = width<V>;
+    T* score = block->score.data();
+    const T *up = block->up.data(), *low = block->low.data();
+    const V step = broadcast<V>(t);
+    V best_up = broadcast<V>(-std::numeric_limits<T>::infinity());
+    V best_low = broadcast<V>(std::numeric_limits<T>::infinity());
+    Int where{}, index{};
+    for (int k = 0; k < W; ++k) index[k] = k;
+    for (index_t k = 0; k < block->stride; k += W, index += W) {
+      const V s = load<V>(score + k) - step * (load<V>(row_i + k) - load<V>(row_j + k));
+      store<V>(score + k, s);
+      const V candidate = s + load<V>(up + k);
+      const Int better = candidate > best_up;
+      best_up = better ? candidate : best_up;
+      where = better ? index : where;
+      const V lower = s + load<V>(low + k);
+      best_low = lower < best_low ? lower : best_low;
+    }
+    *found = {best_up[0], best_low[0], static_cast<index_t>(where[0])};
+    for (int k = 1; k < W; ++k) {
+      // Ties go to the smaller index, whatever the width of the vectors.
+      if (best_up[k] > found->max_up ||
+          (best_up[k] == found->max_up && where[k] < found->argmax_up)) {
+        found->max_up = best_up[k];
+        found->argmax_up = static_cast<index_t>(where[k]);
+      }
+      if (best_low[k] < found->min_low) found->min_low = best_low[k];
+    }
+  }
+};
+
+// The partner of i with the largest second-order gain (s_i - s_j)^2 / (eta_ij + h_i + h_j).
+template <class T>
+struct PartnerPass {
+  template <class Arch>
+  static PSVM_INLINE void run(const Block<T>* block, index_t i, index_t* partner) {
+    using V = Vec<T, Arch>;
+    using Int = VecInt<T, Arch>;
+    constexpr int W = width<V>;
+    const T *score = block->score.data(), *low = block->low.data();
+    const T *diagonal = block->diagonal.data(), *slope = block->slope.data();
+    const T* row = block->gram.data() + i * block->stride;
+    const T own = diagonal[i] + slope[i];
+    const V own_score = broadcast<V>(score[i]);
+    const V tiny = broadcast<V>(std::max(own, T(1)) * std::numeric_limits<T>::epsilon());
+    V best = broadcast<V>(T(-1));
+    Int where{}, index{};
+    for (int k = 0; k < W; ++k) index[k] = k;
+    for (index_t k = 0; k < block->stride; k += W, index += W) {
+      const V difference = own_score - (load<V>(score + k) + load<V>(low + k));
+      const V curvature =
+          own + load<V>(diagonal + k) - T(2) * load<V>(row + k) + load<V>(slope + k);
+      const V gain = difference * difference / vmax<V>(curvature, tiny);
+      const Int better = (difference > V{}) & (gain > best);
+      best = better ? gain : best;
+      where = better ? index : where;
+    }
+    T best_gain = best[0];
+    *partner = static_cast<index_t>(where[0]);
+    for (int k = 1; k < W; ++k)
+      if (best[k] > best_gain || (best[k] == best_gain && where[k] < *partner)) {
+        best_gain = best[k];
+        *partner = static_cast<index_t>(where[k]);
+      }
+    if (!(best_gain >= T(0))) *partner = -1;
+  }
+};
+
+template <class T>
+class BlockSolver {
+ public:
+  BlockSolver(Block<T>& block, const PNormHinge& loss) : block_(block), loss_(loss) {}
+
+  BlockResult run(double relative, double absolute, index_t max_steps, RunControl& control) {
+    for (index_t k = 0; k < block_.size; ++k) mark(k);
+    const T* first_row = block_.gram.data();
+    Extremes<T> found{};
+    const auto update = [&](index_t i, index_t j, T t) {
+      on_this_cpu<UpdatePass<T>, Block<T>*, const T*, const T*, T, Extremes<T>*>(
+          &block_, first_row + i * block_.stride, first_row + j * block_.stride, t, &found);
+    };
+    update(0, 0, T(0));
+    double violation = static_cast<double>(found.max_up) - static_cast<double>(found.min_low);
+    const double target = std::max(relative * violation, absolute);
+    double sloped_at = refresh_slopes(violation);
+    while (violation > target && result_.steps < max_steps) {
+      const index_t i = found.argmax_up;
+      index_t j = -1;
+      on_this_cpu<PartnerPass<T>, const Block<T>*, index_t, index_t*>(&block_, i, &j);
+      if (j < 0) break;
+      const double t = step(i, j);
+      if (!(t > 0.0) || std::isinf(t)) break;
+      update(i, j, static_cast<T>(t));
+      ++result_.steps;
+      violation = static_cast<double>(found.max_up) - static_cast<double>(found.min_low);
+      if (violation < 0.5 * sloped_at) sloped_at = refresh_slopes(violation);
+      if ((result_.steps & 1023) == 0) control.check();
+    }
+    result_.violation = violation;
+    return result_;
+  }
+
+ private:
+  bool is_phantom(index_t k) const { return block_.phantom && k == block_.size - 1; }
+
+  // Where variable k may move.
+  void mark(index_t k) {
+    const auto at = static_cast<std::size_t>(k);
+    const double alpha = block_.alpha[at];
+    const bool can_grow = !loss_.bounded() || alpha < block_.cost[at];
+    const bool can_shrink = alpha > 0.0 || is_phantom(k);
+    const bool positive = block_.y[at] > 0.0;
+    block_.up[at] = (positive ? can_grow : can_shrink) ? T(0) : -std::numeric_limits<T>::infinity();
+    block_.low[at] = (positive ? can_shrink : can_grow) ? T(0) : std::numeric_limits<T>::infinity();
+  }
+
+  // Curvature of the conjugate. For p > 2 it is infinite at alpha = 0 and the choice of a partner
+  // would go blind: it is taken at the alpha of a slack of a tenth of the violation or more.
+  void set_slope(index_t k, double floor_slack) {
+    const auto at = static_cast<std::size_t>(k);
+    if (loss_.bounded() || std::isinf(block_.cost[at])) return;
+    double alpha = block_.alpha[at], slack = block_.slack[at];
+    if (loss_.p > 2.0 && slack < floor_slack) {
+      slack = floor_slack;
+      alpha = loss_.alpha_of(floor_slack, block_.cost[at]);
+    }
+    double slope = 0.0;
+    if (loss_.p == 2.0)
+      slope = 0.5 / block_.cost[at];
+    else if (alpha > 0.0)
+      slope = loss_.slack_slope(alpha, slack);
+    block_.slope[at] = static_cast<T>(std::min(slope, 1e30));
+  }
+
+  double refresh_slopes(double violation) {
+    floor_slack_ = 0.1 * violation;
+    for (index_t k = 0; k < block_.size; ++k) set_slope(k, floor_slack_);
+    return violation;
+  }
+
+  void move(index_t k, double delta) {
+    if (is_phantom(k)) return;
+    const auto at = static_cast<std::size_t>(k);
+    double alpha = block_.alpha[at] + delta;
+    // A step to a bound lands on it exactly.
+    const double cost = block_.cost[at];
+    if (alpha < 1e-14 * std::abs(delta)) alpha = 0.0;
+    if (loss_.bounded() && alpha > cost * (1.0 - 1e-14)) alpha = cost;
+    block_.alpha[at] = alpha;
+    const double slack = loss_.slack_of(alpha, cost);
+    block_.score[at] -= static_cast<T>(block_.y[at] * (slack - block_.slack[at]));
+    block_.slack[at] = slack;
+    set_slope(k, floor_slack_);
+    mark(k);
+  }
+
+  // The exact step along the pair (i, j), taken in alpha, slack and their own scores.
+  double step(index_t i, index_t j) {
+    const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+    const double sum = static_cast<double>(block_.diagonal[a]) + static_cast<double>(block_.diagonal[b]);
+    const double eta = sum - 2.0 * static_cast<double>(block_.gram[a * static_cast<std::size_t>(block_.stride) + b]);
+    if (eta < -1e-5 * std::abs(sum) - 1e-30) result_.indefinite = true;
+    PairSide side_i{block_.alpha[a], block_.cost[a], block_.slack[a], block_.y[a]};
+    PairSide side_j{block_.alpha[b], block_.cost[b], block_.slack[b], -block_.y[b]};
+    // The phantom moves for free: as a growing side of infinite cost it sets no limit.
+    if (is_phantom(i)) side_i = {0.0, infinity, 0.0, 1.0};
+    if (is_phantom(j)) side_j = {0.0, infinity, 0.0, 1.0};
+    const double violation =
+        static_cast<double>(block_.score[a]) - static_cast<double>(block_.score[b]);
+    const double t = pair_step(loss_, side_i, side_j, violation, eta);
+    if (std::isinf(t)) {
+      result_.unbounded = true;
+      return t;
+    }
+    if (t > 0.0) {
+      move(i, block_.y[a] * t);
+      move(j, -block_.y[b] * t);
+    }
+    return t;
+  }
+
+  Block<T>& block_;
+  const PNormHinge& loss_;
+  BlockResult result_;
+  double floor_slack_ = 0.0;
+};
+
+}  // namespace
+
+template <class T>
+BlockResult solve_block(Block<T>& block, const PNormHinge& loss, double relative, double absolute,
+                        index_t max_steps, RunControl& run) {
+  return BlockSolver<T>(block, loss).run(relative, absolute, max_steps, run);
+}
+
+template struct Block<float>;
+template struct Block<double>;
+template BlockResult solve_block<float>(Block<float>&, const PNormHinge&, double, double, index_t,
+                                        RunControl&);
+template BlockResult solve_block<double>(Block<double>&, const PNormHinge&, double, double,
+                                         index_t, RunControl&);
+
+}  // namespace psvm

@@ -1,0 +1,271 @@
+// Kernel rows of dense features: packed panels, one register tile, two epilogues.
+//
+// Columns are packed in panels of d x lanes, rows on demand in panels of d x tile_rows. A tile
+// accumulates tile_rows x lanes entries over all features in registers, finishes them (exp2, ...),
+// and either stores them or adds their combination to the decision values, the entry never leaving
+// the registers.
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "kernel_rows.hpp"
+
+namespace psvm {
+
+Cpu this_cpu() {
+  static const Cpu best = [] {
+#ifdef PSVM_X86
+    const char* wish = std::getenv("PSVM_CPU");
+    const std::string_view limit = wish ? wish : "";
+    if (limit == "baseline") return Cpu::baseline;
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    if (avx512 && avx2 && limit != "avx2") return Cpu::avx512;
+    if (avx2) return Cpu::avx2;
+#endif
+    return Cpu::baseline;
+  }();
+  return best;
+}
+
+namespace {
+
+int tile_rows_here() {
+  switch (this_cpu()) {
+    case Cpu::avx512: return Avx512::tile_rows;
+    case Cpu::avx2: return Avx2::tile_rows;
+    default: return Baseline::tile_rows;
+  }
+}
+
+// A rectangle of tiles: packed rows against some column panels of one segment.
+template <class T>
+struct TileJob {
+  const T* row_panels;   // row_panel_count x d x tile_rows
+  const T* row_norms;    // half squared norms, padded
+  const T* coef;         // one per row, padded with 0; null to store
+  index_t rows;          // true number of rows
+  const T* col_panels;   // first column panel of this job
+  const T* col_norms;    // padded to whole panels
+  index_t columns;       // true number of columns of this job
+  index_t features;
+  T* stored;             // store: stored[r * stride + j]
+  index_t stride;
+  double* applied;       // apply: applied[j] += sum_r coef[r] K_rj
+};
+
+template <class T, class Kernel>
+struct TileLoop {
+  template <class Arch>
+  static PSVM_INLINE void run(const TileJob<T>* job, const Kernel* kernel) {
+    using V = Vec<T, Arch>;
+    constexpr int R = Arch::tile_rows, L = lanes<T>, W = width<V>, N = L / W;
+    const index_t d = job->features;
+    for (index_t row0 = 0; row0 < job->rows; row0 += R) {
+      const T* row_panel = job->row_panels + row0 * d;
+      const index_t used_rows = std::min<index_t>(R, job->rows - row0);
+      for (index_t col0 = 0; col0 < job->columns; col0 += L) {
+        const T* col_panel = job->col_panels + col0 * d;
+        V sum[R][N];
+        for (int r = 0; r < R; ++r)
+          for (int v = 0; v < N; ++v)
+            if constexpr (Kernel::uses_norms)
+              sum[r][v] = -(load<V>(job->col_norms + col0 + v * W) + job->row_norms[row0 + r]);
+            else
+              sum[r][v] = V{};
+        for (index_t k = 0; k < d; ++k) {
+          V column[N];
+          for (int v = 0; v < N; ++v) column[v] = load<V>(col_panel + k * L + v * W);
+          const T* x = row_panel + k * R;
+#pragma GCC unroll 12
+          for (int r = 0; r < R; ++r) {
+            const V own = broadcast<V>(x[r]);
+#pragma GCC unroll 4
+            for (int v = 0; v < N; ++v) {
+              if constexpr (Kernel::accumulate == Accumulate::dot) {
+                sum[r][v] += column[v] * own;
+              } else if constexpr (Kernel::accumulate == Accumulate::squared_distance) {
+                const V difference = column[v] - own;
+                sum[r][v] += difference * difference;
+              } else {
+                sum[r][v] += vabs<V>(column[v] - own);
+              }
+            }
+          }
+        }
+        const index_t used_cols = std::min<index_t>(L, job->columns - col0);
+        if (job->coef) {
+          alignas(64) T total[L];
+#pragma GCC unroll 4
+          for (int v = 0; v < N; ++v) {
+            V part{};
+#pragma GCC unroll 12
+            for (int r = 0; r < R; ++r)
+              part += kernel->template finish<V>(sum[r][v]) * job->coef[row0 + r];
+            store<V>(total + v * W, part);
+          }
+          double* out = job->applied + col0;
+          if (used_cols == L)
+            for (int j = 0; j < L; ++j) out[j] += static_cast<double>(total[j]);
+          else
+            for (index_t j = 0; j < used_cols; ++j) out[j] += static_cast<double>(total[j]);
+        } else {
+          alignas(64) T entries[R][L];
+#pragma GCC unroll 12
+          for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < N; ++v)
+              store<V>(entries[r] + v * W, kernel->template finish<V>(sum[r][v]));
+          T* out = job->stored + row0 * job->stride + col0;
+          for (index_t r = 0; r < used_rows; ++r, out += job->stride)
+            std::memcpy(out, entries[r], static_cast<std::size_t>(used_cols) * sizeof(T));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+template <class T>
+class DensePoints final : public Points<T> {
+  static constexpr int L = lanes<T>;
+
+ public:
+  DensePoints(index_t features, const KernelSpec& spec, std::vector<index_t> starts)
+      : Points<T>(std::move(starts)), features_(features), spec_(spec) {
+    index_t panel = 0;
+    for (int s = 0; s < this->segments(); ++s) {
+      first_panel_.push_back(panel);
+      panel += (this->length(s) + L - 1) / L;
+    }
+    panels_.assign(static_cast<std::size_t>(panel * L * features_), T(0));
+    norms_.assign(static_cast<std::size_t>(panel * L), T(0));
+    this->diagonal_.resize(static_cast<std::size_t>(this->size()));
+  }
+
+  double work_per_entry() const override { return static_cast<double>(features_); }
+
+  // Packs one point: value(k) gives its k-th scaled feature in double.
+  template <class Value>
+  void set_point(index_t i, int segment, const Value& value) {
+    T* panel = panels_.data() + slot(i, segment) / L * L * features_ + slot(i, segment) % L;
+    double squared = 0.0;
+    for (index_t k = 0; k < features_; ++k) {
+      const T x = static_cast<T>(value(k));
+      panel[k * L] = x;
+      squared += static_cast<double>(x) * static_cast<double>(x);
+    }
+    norms_[static_cast<std::size_t>(slot(i, segment))] = static_cast<T>(0.5 * squared);
+    this->diagonal_[static_cast<std::size_t>(i)] =
+        with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared); });
+  }
+
+  void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
+                   RunControl& run) const override {
+    tiles(from, rows, nullptr, segment, out, stride, nullptr, run);
+  }
+  void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment, double* out,
+                   RunControl& run) const override {
+    tiles(from, rows, coef, segment, nullptr, 0, out, run);
+  }
+
+  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
+    const auto count = static_cast<index_t>(rows.size());
+    DensePoints chosen(features_, spec_, {0, count});
+    for (index_t a = 0; a < count; ++a) {
+      const index_t from = slot(rows[static_cast<std::size_t>(a)]);
+      const T* source = panels_.data() + from / L * L * features_ + from % L;
+      T* target = chosen.panels_.data() + a / L * L * features_ + a % L;
+      for (index_t k = 0; k < features_; ++k) target[k * L] = source[k * L];
+      chosen.norms_[static_cast<std::size_t>(a)] = norms_[static_cast<std::size_t>(from)];
+    }
+    chosen.tiles(*this, rows, nullptr, 0, out, stride, nullptr, run);
+  }
+
+ private:
+  // Position of point i among the padded panels.
+  index_t slot(index_t i, int segment) const {
+    return first_panel_[static_cast<std::size_t>(segment)] * L + i - this->begin(segment);
+  }
+  index_t slot(index_t i) const {
+    const auto after = std::upper_bound(this->starts_.begin(), this->starts_.end() - 1, i);
+    return slot(i, static_cast<int>(after - this->starts_.begin()) - 1);
+  }
+
+  void tiles(const Points<T>& from, Rows rows, const T* coef, int segment, T* stored,
+             index_t stride, double* applied, RunControl& run) const {
+    const auto& source = dynamic_cast<const DensePoints&>(from);
+    const int R = tile_rows_here();
+    const auto count = static_cast<index_t>(rows.size());
+    const index_t padded = (count + R - 1) / R * R;
+    std::vector<T> row_panels(static_cast<std::size_t>(padded * features_), T(0));
+    std::vector<T> row_norms(static_cast<std::size_t>(padded), T(0));
+    std::vector<T> row_coef(static_cast<std::size_t>(coef ? padded : 0), T(0));
+    if (coef) std::copy(coef, coef + count, row_coef.begin());
+    for (index_t r = 0; r < count; ++r) {
+      const index_t at = source.slot(rows[static_cast<std::size_t>(r)]);
+      const T* panel = source.panels_.data() + at / L * L * features_ + at % L;
+      T* target = row_panels.data() + r / R * R * features_ + r % R;
+      for (index_t k = 0; k < features_; ++k) target[k * R] = panel[k * L];
+      row_norms[static_cast<std::size_t>(r)] = source.norms_[static_cast<std::size_t>(at)];
+    }
+    // Column chunks of about 128 kB of panels stay in the second-level cache while all rows pass.
+    const index_t chunk_panels =
+        std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
+    const index_t chunk = chunk_panels * L;
+    const index_t columns = this->length(segment);
+    const index_t first = first_panel_[static_cast<std::size_t>(segment)] * L;
+    run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
+      const index_t col0 = task * chunk;
+      TileJob<T> job{};
+      job.row_panels = row_panels.data();
+      job.row_norms = row_norms.data();
+      job.coef = coef ? row_coef.data() : nullptr;
+      job.rows = count;
+      job.col_panels = panels_.data() + (first + col0) * features_;
+      job.col_norms = norms_.data() + first + col0;
+      job.columns = std::min(chunk, columns - col0);
+      job.features = features_;
+      job.stored = stored ? stored + col0 : nullptr;
+      job.stride = stride;
+      job.applied = applied ? applied + col0 : nullptr;
+      with_kernel(spec_, [&](auto kernel) {
+        using Kernel = decltype(kernel);
+        on_this_cpu<TileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
+      });
+    });
+  }
+
+  index_t features_;
+  KernelSpec spec_;
+  std::vector<index_t> first_panel_;
+  std::vector<T> panels_, norms_;
+};
+
+template <class T, class S>
+std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
+                                        const KernelSpec& spec, std::vector<index_t> starts) {
+  const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
+  auto points = std::make_unique<DensePoints<T>>(x.columns, spec, std::move(starts));
+  for (int s = 0; s < points->segments(); ++s)
+    for (index_t i = points->begin(s); i < points->begin(s + 1); ++i) {
+      const S* row = x.data + i * x.row_stride;
+      points->set_point(i, s, [&](index_t k) {
+        const double value = static_cast<double>(row[k * x.column_stride]);
+        return scale * (shift ? value - shift[k] : value);
+      });
+    }
+  return points;
+}
+
+#define PSVM_DENSE(T, S)                                      \
+  template std::unique_ptr<Points<T>> dense_points<T, S>(     \
+      DenseArray<S>, const double*, const KernelSpec&, std::vector<index_t>);
+PSVM_DENSE(float, float)
+PSVM_DENSE(float, double)
+PSVM_DENSE(double, float)
+PSVM_DENSE(double, double)
+
+}  // namespace psvm

@@ -1,0 +1,102 @@
+// What a solver sees of a kernel matrix: rows and a diagonal. It knows nothing of features.
+//
+// Columns are split into segments (one per class of a one-vs-one problem, else a single one), and
+// a row is always computed over whole segments.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernel_functions.hpp"
+#include "run_control.hpp"
+
+namespace psvm {
+
+using index_t = std::ptrdiff_t;
+using Rows = std::span<const index_t>;
+
+template <class T>
+class KernelRows {
+ public:
+  // `starts` holds the first column of every segment and, last, the number of columns.
+  explicit KernelRows(std::vector<index_t> starts) : starts_(std::move(starts)) {}
+  virtual ~KernelRows() = default;
+
+  index_t size() const { return starts_.back(); }
+  int segments() const { return static_cast<int>(starts_.size()) - 1; }
+  index_t begin(int segment) const { return starts_[static_cast<std::size_t>(segment)]; }
+  index_t length(int segment) const { return begin(segment + 1) - begin(segment); }
+  const std::vector<double>& diagonal() const { return diagonal_; }
+  // Relative cost of recomputing an entry: the number of features it sums over.
+  virtual double work_per_entry() const = 0;
+  // Whether rows already lie in memory, so that a cache would only copy them.
+  virtual bool stored() const { return false; }
+
+  // out[r * stride + j] = K(rows[r], begin(segment) + j)
+  virtual void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl& run) const = 0;
+  // out[j] += sum_r coef[r] K(rows[r], begin(segment) + j)
+  virtual void apply_rows(Rows rows, const T* coef, int segment, double* out,
+                          RunControl& run) const = 0;
+  // out[a * stride + b] = K(rows[a], rows[b])
+  virtual void gram(Rows rows, T* out, index_t stride, RunControl& run) const = 0;
+
+ protected:
+  std::vector<index_t> starts_;
+  std::vector<double> diagonal_;
+};
+
+// out[j] += sum_r coef[r] * matrix[r][j] over stored rows, in parallel over columns.
+template <class T>
+void apply_stored(std::span<const T* const> rows, const T* coef, index_t columns, double* out,
+                  RunControl& run);
+
+// A view of a dense array as the binding hands it over.
+template <class S>
+struct DenseArray {
+  const S* data;
+  index_t rows, columns, row_stride, column_stride;
+};
+
+// A view of compressed sparse rows as the binding hands them over.
+template <class S, class I>
+struct SparseArray {
+  const S* data;
+  const I* indices;
+  const I* indptr;
+  index_t rows, columns;
+};
+
+// Points of any storage, as the columns of a kernel matrix whose rows may come from other points
+// of the same storage and scale (`cross`: support vectors against new rows).
+template <class T>
+class Points : public KernelRows<T> {
+ public:
+  using KernelRows<T>::KernelRows;
+  virtual void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
+                           RunControl& run) const = 0;
+  virtual void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment,
+                           double* out, RunControl& run) const = 0;
+  void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl& run) const override {
+    store_cross(*this, rows, segment, out, stride, run);
+  }
+  void apply_rows(Rows rows, const T* coef, int segment, double* out,
+                  RunControl& run) const override {
+    apply_cross(*this, rows, coef, segment, out, run);
+  }
+};
+
+// `shift` (one value per feature, or null) is subtracted before scaling: distances do not change,
+// and rounding errors shrink.
+template <class T, class S>
+std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
+                                        const KernelSpec& spec, std::vector<index_t> starts);
+template <class T, class S, class I>
+std::unique_ptr<Points<T>> sparse_points(SparseArray<S, I> x, const KernelSpec& spec,
+                                         std::vector<index_t> starts);
+// A precomputed kernel matrix, kept by reference.
+template <class T>
+std::unique_ptr<KernelRows<T>> matrix_rows(DenseArray<T> matrix, std::vector<index_t> starts);
+
+}  // namespace psvm

@@ -1,0 +1,103 @@
+// Kernel rows that lie in memory already: a precomputed matrix, and the product with stored rows.
+#include <algorithm>
+
+#include "kernel_rows.hpp"
+
+namespace psvm {
+namespace {
+
+// out[j] += sum_r coef[r] * rows[r][j], four rows at a time: float products, double sums.
+template <class T>
+struct AxpyLoop {
+  template <class Arch>
+  static PSVM_INLINE void run(const T* const* rows, const T* coef, index_t count, index_t begin,
+                              index_t end, double* out) {
+    index_t r = 0;
+    for (; r + 4 <= count; r += 4) {
+      const T *a = rows[r], *b = rows[r + 1], *c = rows[r + 2], *e = rows[r + 3];
+      const T ca = coef[r], cb = coef[r + 1], cc = coef[r + 2], ce = coef[r + 3];
+      for (index_t j = begin; j < end; ++j)
+        out[j] += static_cast<double>(ca * a[j] + cb * b[j] + cc * c[j] + ce * e[j]);
+    }
+    for (; r < count; ++r)
+      for (index_t j = begin; j < end; ++j)
+        out[j] += static_cast<double>(coef[r] * rows[r][j]);
+  }
+};
+
+}  // namespace
+
+template <class T>
+void apply_stored(std::span<const T* const> rows, const T* coef, index_t columns, double* out,
+                  RunControl& run) {
+  // 1024 decision values (8 kB) stay in the first-level cache while all rows pass.
+  constexpr index_t chunk = 1024;
+  // A few million products are done before a thread has started.
+  const bool small = static_cast<index_t>(rows.size()) * columns < 2'000'000;
+  const index_t step = small ? std::max<index_t>(columns, 1) : chunk;
+  run.parallel_for((columns + step - 1) / step, [&](index_t task) {
+    for (index_t j = task * step; j < std::min((task + 1) * step, columns); j += chunk)
+      on_this_cpu<AxpyLoop<T>, const T* const*, const T*, index_t, index_t, index_t, double*>(
+          rows.data(), coef, static_cast<index_t>(rows.size()), j, std::min(j + chunk, columns),
+          out);
+  });
+}
+
+template void apply_stored<float>(std::span<const float* const>, const float*, index_t, double*,
+                                  RunControl&);
+template void apply_stored<double>(std::span<const double* const>, const double*, index_t, double*,
+                                   RunControl&);
+
+namespace {
+
+template <class T>
+class MatrixRows final : public KernelRows<T> {
+ public:
+  MatrixRows(DenseArray<T> matrix, std::vector<index_t> starts)
+      : KernelRows<T>(std::move(starts)), matrix_(matrix) {
+    this->diagonal_.resize(static_cast<std::size_t>(this->size()));
+    for (index_t i = 0; i < this->size(); ++i)
+      this->diagonal_[static_cast<std::size_t>(i)] = static_cast<double>(at(i, i));
+  }
+
+  double work_per_entry() const override { return 1.0; }
+  bool stored() const override { return true; }
+
+  void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl&) const override {
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      for (index_t j = 0; j < this->length(segment); ++j)
+        out[static_cast<index_t>(r) * stride + j] = at(rows[r], this->begin(segment) + j);
+  }
+
+  void apply_rows(Rows rows, const T* coef, int segment, double* out,
+                  RunControl& run) const override {
+    std::vector<const T*> pointers;
+    for (const index_t i : rows)
+      pointers.push_back(matrix_.data + i * matrix_.row_stride + this->begin(segment));
+    apply_stored<T>(pointers, coef, this->length(segment), out, run);
+  }
+
+  void gram(Rows rows, T* out, index_t stride, RunControl&) const override {
+    for (std::size_t a = 0; a < rows.size(); ++a)
+      for (std::size_t b = 0; b < rows.size(); ++b)
+        out[static_cast<index_t>(a) * stride + static_cast<index_t>(b)] = at(rows[a], rows[b]);
+  }
+
+ private:
+  T at(index_t i, index_t j) const { return matrix_.data[i * matrix_.row_stride + j]; }
+  DenseArray<T> matrix_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<KernelRows<T>> matrix_rows(DenseArray<T> matrix, std::vector<index_t> starts) {
+  return std::make_unique<MatrixRows<T>>(matrix, std::move(starts));
+}
+
+template std::unique_ptr<KernelRows<float>> matrix_rows<float>(DenseArray<float>,
+                                                               std::vector<index_t>);
+template std::unique_ptr<KernelRows<double>> matrix_rows<double>(DenseArray<double>,
+                                                                 std::vector<index_t>);
+
+}  // namespace psvm

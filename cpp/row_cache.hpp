@@ -1,0 +1,101 @@
+// Recently used kernel rows, shared by all binary problems of one fit and bounded in memory.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel_rows.hpp"
+
+namespace psvm {
+
+// Thread-safe: a row handed out stays alive until its last user lets go, evicted or not.
+template <class T>
+class RowCache {
+ public:
+  using Row = std::shared_ptr<T[]>;
+
+  RowCache(const KernelRows<T>& kernel, double capacity_bytes)
+      : kernel_(kernel), capacity_(capacity_bytes) {}
+
+  // How many rows of a segment fit at once; a batch should not ask for more.
+  index_t rows_that_fit(int segment) const {
+    const double row = static_cast<double>(std::max<index_t>(kernel_.length(segment), 1)) * sizeof(T);
+    return std::max<index_t>(static_cast<index_t>(capacity_ / row), 1);
+  }
+
+  // The rows over one segment, computing those that are missing in one batch.
+  std::vector<Row> fetch(Rows rows, int segment, RunControl& run) {
+    std::vector<Row> found(rows.size());
+    std::vector<index_t> missing;
+    std::vector<std::size_t> missing_at;
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const auto entry = entries_.find(key(rows[r], segment));
+        if (entry != entries_.end()) {
+          recent_.splice(recent_.begin(), recent_, entry->second.position);
+          found[r] = entry->second.row;
+        } else {
+          missing.push_back(rows[r]);
+          missing_at.push_back(r);
+        }
+      }
+    }
+    if (missing.empty()) return found;
+    const index_t length = kernel_.length(segment);
+    // One allocation per batch; rows share its ownership.
+    const auto batch = std::shared_ptr<T[]>(
+        new T[static_cast<std::size_t>(length) * missing.size()]);
+    kernel_.store_rows(missing, segment, batch.get(), length, run);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t m = 0; m < missing.size(); ++m) {
+      T* data = batch.get() + static_cast<index_t>(m) * length;
+      found[missing_at[m]] = copy_of(data, length);
+      insert(key(missing[m], segment), found[missing_at[m]], static_cast<double>(length) * sizeof(T));
+    }
+    return found;
+  }
+
+ private:
+  struct Entry {
+    Row row;
+    double bytes;
+    typename std::list<std::int64_t>::iterator position;
+  };
+
+  std::int64_t key(index_t row, int segment) const {
+    return static_cast<std::int64_t>(row) * kernel_.segments() + segment;
+  }
+
+  static Row copy_of(const T* data, index_t length) {
+    Row row(new T[static_cast<std::size_t>(length)]);
+    std::copy(data, data + length, row.get());
+    return row;
+  }
+
+  void insert(std::int64_t at, const Row& row, double bytes) {
+    if (entries_.count(at) || bytes > capacity_) return;
+    while (used_ + bytes > capacity_ && !recent_.empty()) {
+      const auto oldest = entries_.find(recent_.back());
+      used_ -= oldest->second.bytes;
+      entries_.erase(oldest);
+      recent_.pop_back();
+    }
+    recent_.push_front(at);
+    entries_.emplace(at, Entry{row, bytes, recent_.begin()});
+    used_ += bytes;
+  }
+
+  const KernelRows<T>& kernel_;
+  const double capacity_;
+  double used_ = 0.0;
+  std::mutex mutex_;
+  std::list<std::int64_t> recent_;
+  std::unordered_map<std::int64_t, Entry> entries_;
+};
+
+}  // namespace psvm

@@ -1,0 +1,106 @@
+// Portable vectors and run-time choice of the CPU clone of a hot loop.
+//
+// A hot loop is a struct with an always-inlined static template `run<Arch>(args...)`. `on_this_cpu`
+// compiles it once per instruction set and calls the best one the machine has. Vectors are the
+// compiler's own (GCC and Clang), as wide as a register: wider ones are kept in memory (measured:
+// ten times slower).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#define PSVM_INLINE inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define PSVM_X86 1
+#define PSVM_AVX2 __attribute__((target("avx2,fma")))
+#define PSVM_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
+#endif
+
+namespace psvm {
+
+// Entries of a packed panel: 16 floats or 8 doubles, 64 bytes, on every CPU.
+template <class T>
+inline constexpr int lanes = 64 / static_cast<int>(sizeof(T));
+
+// A register of `Arch`, as a vector of T, and the integers of the same width.
+template <class T, class Arch>
+struct Register {
+  typedef T Vec __attribute__((vector_size(Arch::register_bytes)));
+  using Lane = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef Lane Int __attribute__((vector_size(Arch::register_bytes)));
+};
+template <class T, class Arch>
+using Vec = typename Register<T, Arch>::Vec;
+template <class T, class Arch>
+using VecInt = typename Register<T, Arch>::Int;
+
+// The scalar type and the number of scalars of a vector.
+template <class V>
+using Scalar = std::remove_cvref_t<decltype(V{}[0])>;
+template <class V>
+inline constexpr int width = static_cast<int>(sizeof(V) / sizeof(Scalar<V>));
+
+template <class V>
+PSVM_INLINE V load(const Scalar<V>* from) {
+  V v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class V>
+PSVM_INLINE void store(Scalar<V>* to, V v) {
+  std::memcpy(to, &v, sizeof v);
+}
+
+template <class V>
+PSVM_INLINE V broadcast(Scalar<V> value) {
+  return V{} + value;
+}
+
+// Instruction sets: the bytes of a register, and the rows of a register tile. A tile is
+// tile_rows x 64 bytes of accumulators: 12 of 16 AVX2 registers (6 rows measured best), 12 of 32
+// AVX-512 registers, 8 of 16 SSE or of 32 NEON registers.
+struct Baseline {
+  static constexpr int register_bytes = 16, tile_rows = 2;
+};
+struct Avx2 {
+  static constexpr int register_bytes = 32, tile_rows = 6;
+};
+struct Avx512 {
+  static constexpr int register_bytes = 64, tile_rows = 12;
+};
+
+enum class Cpu { baseline, avx2, avx512 };
+
+// The best instruction set of this machine; the environment variable PSVM_CPU (baseline, avx2)
+// lowers it, for tests.
+Cpu this_cpu();
+
+template <class Body, class... Args>
+struct Clones {
+  static void baseline(Args... args) { Body::template run<Baseline>(args...); }
+#ifdef PSVM_X86
+  PSVM_AVX2 static void avx2(Args... args) { Body::template run<Avx2>(args...); }
+  PSVM_AVX512 static void avx512(Args... args) { Body::template run<Avx512>(args...); }
+#endif
+};
+
+template <class Body, class... Args>
+void on_this_cpu(Args... args) {
+#ifdef PSVM_X86
+  switch (this_cpu()) {
+    case Cpu::avx512:
+      return Clones<Body, Args...>::avx512(args...);
+    case Cpu::avx2:
+      return Clones<Body, Args...>::avx2(args...);
+    default:
+      break;
+  }
+#endif
+  Clones<Body, Args...>::baseline(args...);
+}
+
+}  // namespace psvm

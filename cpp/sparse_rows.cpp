@@ -1,0 +1,232 @@
+// Kernel rows of sparse features, never densified.
+//
+// A group of `lanes` rows is scattered into a d x lanes buffer; every column then walks its own
+// nonzeros once and serves the whole group with one vector operation each. Nonzeros are kept as
+// given (rbf is not centred: that would fill the matrix).
+#include <algorithm>
+#include <limits>
+
+#include "kernel_rows.hpp"
+
+namespace psvm {
+namespace {
+
+template <class T, class I>
+struct GroupJob {
+  const T* buffer;        // d x lanes: the scattered rows
+  const T* row_norms;     // half squared norms, padded
+  const T* row_absolute;  // sums of absolute values, padded
+  const T* coef;          // padded with 0; null to store
+  index_t rows;           // true number of rows of the group
+  const T* data;          // of all columns
+  const I* indices;
+  const index_t* offsets;  // of the first column of this job, one more than columns
+  const T* col_norms;
+  index_t columns;
+  T* stored;
+  index_t stride;
+  double* applied;
+};
+
+template <class T, class I, class Kernel>
+struct GroupLoop {
+  template <class Arch>
+  static PSVM_INLINE void run(const GroupJob<T, I>* job, const Kernel* kernel) {
+    using V = Vec<T, Arch>;
+    constexpr int L = lanes<T>, W = width<V>, N = L / W;
+    constexpr Accumulate how = Kernel::accumulate;
+    T tile[L * L];
+    for (index_t j0 = 0; j0 < job->columns; j0 += L) {
+      const index_t used = std::min<index_t>(L, job->columns - j0);
+      for (index_t c = 0; c < used; ++c) {
+        const index_t j = j0 + c;
+        V sum[N];
+        for (int v = 0; v < N; ++v) {
+          sum[v] = V{};
+          if constexpr (Kernel::uses_norms)
+            sum[v] = -(load<V>(job->row_norms + v * W) + job->col_norms[j]);
+          if constexpr (how == Accumulate::absolute_distance)
+            sum[v] = load<V>(job->row_absolute + v * W);
+        }
+        for (index_t at = job->offsets[j]; at < job->offsets[j + 1]; ++at) {
+          const T* rows = job->buffer + static_cast<index_t>(job->indices[at]) * L;
+          const V own = broadcast<V>(job->data[at]);
+#pragma GCC unroll 4
+          for (int v = 0; v < N; ++v) {
+            const V x = load<V>(rows + v * W);
+            if constexpr (how == Accumulate::absolute_distance)
+              sum[v] += vabs<V>(x - own) - vabs<V>(x);
+            else
+              sum[v] += x * own;
+          }
+        }
+        T* entries = tile + c * L;
+        for (int v = 0; v < N; ++v) {
+          if constexpr (how == Accumulate::absolute_distance) sum[v] = vmax<V>(sum[v], V{});
+          if constexpr (how == Accumulate::squared_distance) {
+            // What is left of equal rows after cancellation is rounding, not distance.
+            const V norms = load<V>(job->row_norms + v * W) + job->col_norms[j];
+            const V squared = T(2) * (norms - sum[v]);
+            sum[v] = squared > norms * (8 * std::numeric_limits<T>::epsilon()) ? squared : V{};
+          }
+          store<V>(entries + v * W, kernel->template finish<V>(sum[v]));
+        }
+        if (job->coef) {
+          V total{};
+          for (int v = 0; v < N; ++v)
+            total += load<V>(entries + v * W) * load<V>(job->coef + v * W);
+          T sum_of_rows = 0;
+          for (int k = 0; k < W; ++k) sum_of_rows += total[k];
+          job->applied[j] += static_cast<double>(sum_of_rows);
+        }
+      }
+      if (!job->coef)
+        for (index_t r = 0; r < job->rows; ++r)
+          for (index_t c = 0; c < used; ++c)
+            job->stored[r * job->stride + j0 + c] = tile[c * L + r];
+    }
+  }
+};
+
+}  // namespace
+
+template <class T, class I>
+class SparsePoints final : public Points<T> {
+  static constexpr int L = lanes<T>;
+
+ public:
+  SparsePoints(index_t features, const KernelSpec& spec, std::vector<index_t> starts)
+      : Points<T>(std::move(starts)), features_(features), spec_(spec) {}
+
+  double work_per_entry() const override {
+    return static_cast<double>(data_.size()) / static_cast<double>(std::max<index_t>(this->size(), 1));
+  }
+
+  // Appends one point from its scaled nonzeros.
+  template <class Value>
+  void add_point(const I* indices, index_t count, const Value& value) {
+    if (offsets_.empty()) offsets_.push_back(0);
+    double squared = 0.0, absolute = 0.0;
+    for (index_t k = 0; k < count; ++k) {
+      const T x = static_cast<T>(value(k));
+      data_.push_back(x);
+      indices_.push_back(indices[k]);
+      squared += static_cast<double>(x) * static_cast<double>(x);
+      absolute += std::abs(static_cast<double>(x));
+    }
+    offsets_.push_back(static_cast<index_t>(data_.size()));
+    norms_.push_back(static_cast<T>(0.5 * squared));
+    absolute_.push_back(static_cast<T>(absolute));
+    this->diagonal_.push_back(
+        with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared); }));
+  }
+
+  void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
+                   RunControl& run) const override {
+    groups(from, rows, nullptr, segment, out, stride, nullptr, run);
+  }
+  void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment, double* out,
+                   RunControl& run) const override {
+    groups(from, rows, coef, segment, nullptr, 0, out, run);
+  }
+
+  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
+    SparsePoints chosen(features_, spec_, {0, static_cast<index_t>(rows.size())});
+    for (const index_t i : rows) {
+      const auto at = static_cast<std::size_t>(i);
+      const index_t first = offsets_[at];
+      chosen.add_point(indices_.data() + first, offsets_[at + 1] - first,
+                       [&](index_t k) { return data_[static_cast<std::size_t>(first + k)]; });
+    }
+    chosen.groups(*this, rows, nullptr, 0, out, stride, nullptr, run);
+  }
+
+ private:
+  void groups(const Points<T>& from, Rows rows, const T* coef, int segment, T* stored,
+              index_t stride, double* applied, RunControl& run) const {
+    const auto& source = dynamic_cast<const SparsePoints&>(from);
+    const auto count = static_cast<index_t>(rows.size());
+    const index_t columns = this->length(segment), first = this->begin(segment);
+    // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
+    const index_t chunk =
+        std::max<index_t>(512, (columns + 8 * run.threads() - 1) / (8 * run.threads()));
+    run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
+      const index_t col0 = task * chunk;
+      std::vector<T> buffer(static_cast<std::size_t>(std::max<index_t>(features_, 1) * L), T(0));
+      T row_norms[L], row_absolute[L], row_coef[L];
+      for (index_t row0 = 0; row0 < count && !run.cancelled(); row0 += L) {
+        const index_t used = std::min<index_t>(L, count - row0);
+        const auto scatter = [&](bool clear) {
+          for (index_t r = 0; r < used; ++r) {
+            const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(row0 + r)]);
+            for (index_t at = source.offsets_[i]; at < source.offsets_[i + 1]; ++at)
+              buffer[static_cast<std::size_t>(source.indices_[static_cast<std::size_t>(at)]) * L +
+                     static_cast<std::size_t>(r)] =
+                  clear ? T(0) : source.data_[static_cast<std::size_t>(at)];
+          }
+        };
+        scatter(false);
+        for (index_t r = 0; r < L; ++r) {
+          const bool real = r < used;
+          const auto i =
+              real ? static_cast<std::size_t>(rows[static_cast<std::size_t>(row0 + r)]) : 0;
+          row_norms[r] = real ? source.norms_[i] : T(0);
+          row_absolute[r] = real ? source.absolute_[i] : T(0);
+          row_coef[r] = real && coef ? coef[row0 + r] : T(0);
+        }
+        GroupJob<T, I> job{};
+        job.buffer = buffer.data();
+        job.row_norms = row_norms;
+        job.row_absolute = row_absolute;
+        job.coef = coef ? row_coef : nullptr;
+        job.rows = used;
+        job.data = data_.data();
+        job.indices = indices_.data();
+        job.offsets = offsets_.data() + first + col0;
+        job.col_norms = norms_.data() + first + col0;
+        job.columns = std::min(chunk, columns - col0);
+        job.stored = stored ? stored + row0 * stride + col0 : nullptr;
+        job.stride = stride;
+        job.applied = applied ? applied + col0 : nullptr;
+        with_kernel(spec_, [&](auto kernel) {
+          using Kernel = decltype(kernel);
+          on_this_cpu<GroupLoop<T, I, Kernel>, const GroupJob<T, I>*, const Kernel*>(&job,
+                                                                                     &kernel);
+        });
+        scatter(true);
+      }
+    });
+  }
+
+  index_t features_;
+  KernelSpec spec_;
+  std::vector<T> data_, norms_, absolute_;
+  std::vector<I> indices_;
+  std::vector<index_t> offsets_;
+};
+
+template <class T, class S, class I>
+std::unique_ptr<Points<T>> sparse_points(SparseArray<S, I> x, const KernelSpec& spec,
+                                         std::vector<index_t> starts) {
+  const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
+  auto points = std::make_unique<SparsePoints<T, I>>(x.columns, spec, std::move(starts));
+  for (index_t i = 0; i < x.rows; ++i) {
+    const auto first = static_cast<index_t>(x.indptr[i]);
+    points->add_point(x.indices + first, static_cast<index_t>(x.indptr[i + 1]) - first,
+                      [&](index_t k) { return scale * static_cast<double>(x.data[first + k]); });
+  }
+  return points;
+}
+
+#define PSVM_SPARSE(T, S, I)                                   \
+  template std::unique_ptr<Points<T>> sparse_points<T, S, I>(  \
+      SparseArray<S, I>, const KernelSpec&, std::vector<index_t>);
+#define PSVM_SPARSE_INDEX(I)        \
+  PSVM_SPARSE(float, float, I)      \
+  PSVM_SPARSE(float, double, I)     \
+  PSVM_SPARSE(double, float, I)     \
+  PSVM_SPARSE(double, double, I)
+PSVM_SPARSE_INDEX(std::int32_t)
+PSVM_SPARSE_INDEX(std::int64_t)
+
+}  // namespace psvm

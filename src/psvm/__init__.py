@@ -1,0 +1,8 @@
+"""Support vector machines with the p-norm hinge loss, for any p >= 1."""
+
+from importlib.metadata import version
+
+from psvm.svc import PSVC
+
+__all__ = ["PSVC", "__version__"]
+__version__ = version("psvm")

@@ -1,0 +1,52 @@
+"""scikit-learn's callbacks (1.9 and later), or nothing in older versions.
+
+Every outer iteration of a solver is a task ``"round"`` of the fit, with the gap and the objective
+values in its metadata; a callback that answers True at the end of a round stops the fit there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "FitReporter", "with_callbacks"]
+
+
+class FitReporter:
+    """Tells the callbacks of an estimator about its fit and the rounds in it."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self.active = bool(getattr(estimator, "_skl_callbacks", None))
+        if not self.active:
+            return
+        self._estimator, self._data = estimator, {"X": X, "y": y}
+        self._context = estimator._init_callback_context(max_subtasks=None)
+        self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    @property
+    def on_round(self) -> Callable[[dict[str, Any]], bool] | None:
+        """What a solver calls with the record of a round; a true answer stops it."""
+        return self._round if self.active else None
+
+    def _round(self, record: dict[str, Any]) -> bool:
+        context = self._context.subcontext(task_name="round")
+        told = {"estimator": self._estimator, **self._data, "metadata": dict(record)}
+        context.call_on_fit_task_begin(**told)
+        return bool(context.call_on_fit_task_end(**told))
+
+    def end(self) -> None:
+        """The fit is over."""
+        if self.active:
+            self._context.call_on_fit_task_end(estimator=self._estimator, **self._data)

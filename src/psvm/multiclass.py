@@ -1,0 +1,70 @@
+"""k classes as binary problems: one-vs-one and one-vs-rest, as pure functions.
+
+Signs and layouts are those of scikit-learn's SVC. With two classes there is one problem whose
+positive class is ``classes_[1]``. One-vs-one has one problem per pair (i, j), i < j, in
+lexicographic order, with class i positive; one-vs-rest one problem per class, that class positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def class_pairs(n_classes: int) -> list[tuple[int, int]]:
+    """The pairs (i, j), i < j, in the order of the one-vs-one problems."""
+    return list(combinations(range(n_classes), 2))
+
+
+def pack_one_vs_one(duals: Sequence[Array], class_sizes: Sequence[int]) -> Array:
+    """Dual coefficients ``alpha_i y_i`` of all pairs as SVC's array of shape (k - 1, n).
+
+    ``duals[t]`` belongs to the t-th pair (i, j) and holds the rows of class i, then of class j.
+    Column s of the result belongs to row s (rows sorted by class); row r of a column of class i is
+    its coefficient against the r-th other class.
+    """
+    k = len(class_sizes)
+    starts = np.concatenate([[0], np.cumsum(class_sizes)])
+    packed = np.zeros((k - 1, int(starts[-1])))
+    for (i, j), dual in zip(class_pairs(k), duals, strict=True):
+        packed[j - 1, starts[i] : starts[i + 1]] = dual[: class_sizes[i]]
+        packed[i, starts[j] : starts[j + 1]] = dual[class_sizes[i] :]
+    return packed
+
+
+def pair_products(values: Array, dual_coef: Array, n_support: Sequence[int]) -> Array:
+    """``sum_s coef_ts values_s`` for every pair t, from SVC's packed ``dual_coef``.
+
+    ``values`` has one row per support vector (sorted by class). Returns one row per column of
+    ``values`` and one column per pair. Only the support vectors of the two classes of a pair enter.
+    """
+    k = len(n_support)
+    ends = np.cumsum(n_support)
+    by_class = [
+        dual_coef[:, end - count : end] @ values[end - count : end]
+        for count, end in zip(n_support, ends, strict=True)
+    ]
+    columns = [by_class[i][j - 1] + by_class[j][i] for i, j in class_pairs(k)]
+    return np.column_stack(columns)
+
+
+def votes_of_pairs(decisions: Array, n_classes: int) -> Array:
+    """One score per class from pairwise decisions: votes, ties broken by summed confidence.
+
+    The sum of a class's decisions is squeezed into (-1/3, 1/3), so it never outweighs a vote.
+    """
+    votes = np.zeros((decisions.shape[0], n_classes))
+    confidence = np.zeros_like(votes)
+    for t, (i, j) in enumerate(class_pairs(n_classes)):
+        decision = decisions[:, t]
+        confidence[:, i] += decision
+        confidence[:, j] -= decision
+        second = decision < 0
+        votes[~second, i] += 1
+        votes[second, j] += 1
+    return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))

@@ -1,0 +1,88 @@
+"""One binary problem, and what a solver returns for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.loss import PNormHinge
+
+Array = npt.NDArray[np.float64]
+
+
+class Status(Enum):
+    """How a solve ended. The value is the message a user reads."""
+
+    CONVERGED = "the relative duality gap is within tol"
+    MAX_ITER = "stopped after max_iter outer iterations"
+    MAX_TIME = "stopped after max_time seconds"
+    STOPPED = "stopped on request of a callback"
+    STALLED = "the working precision allows no further progress"
+    STATIONARY = (
+        "the kernel is not positive semidefinite: the point is stationary, and the gap measures "
+        "the violation of the optimality conditions, not the distance to a global optimum"
+    )
+    UNBOUNDED = "the dual is unbounded"
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: at the relative gap ``tol``, or after ``max_iter`` rounds or ``max_time`` s.
+
+    ``on_round`` is called with the record of every outer iteration; a true answer stops the solve.
+    """
+
+    tol: float = 1e-4
+    max_iter: int = -1
+    max_time: float | None = None
+    on_round: Callable[[dict[str, Any]], bool] | None = None
+
+
+@dataclass(frozen=True)
+class BinaryProblem:
+    """``min 1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))^p`` over w and b.
+
+    Attributes
+    ----------
+    segments : list of int
+        The segments of the training kernel whose rows take part, in this order (one segment for
+        all rows, or one per class).
+    y : ndarray of float
+        Labels of those rows, -1 or +1.
+    cost : ndarray of float
+        ``C`` times class weight times sample weight, > 0, possibly infinite (hard margin).
+    loss : PNormHinge
+        The loss and its exponent.
+    fit_intercept : bool
+        Whether b is free (and ``sum_i alpha_i y_i = 0`` in the dual) or fixed at 0.
+    """
+
+    segments: list[int]
+    y: Array
+    cost: Array
+    loss: PNormHinge
+    fit_intercept: bool = True
+
+    @property
+    def hard_margin(self) -> bool:
+        """Whether every row must be on its side of the margin."""
+        return bool(np.isinf(self.cost[0]))
+
+
+@dataclass
+class SolveResult:
+    """Dual variables, their decision values without intercept, and the story of the solve."""
+
+    alpha: Array
+    decision: Array
+    status: Status
+    n_iter: int
+    history: list[dict[str, Any]] = field(default_factory=list)

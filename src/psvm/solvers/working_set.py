@@ -1,0 +1,54 @@
+"""The kernel solver for any number of rows: working-set blocks of exact pair steps, in C++.
+
+Rounds of select, solve, apply, certify; see ``cpp/working_set.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm import _core
+from psvm.kernels import TrainingKernel
+from psvm.problem import BinaryProblem, Budget, SolveResult, Status
+
+Array = npt.NDArray[np.float64]
+
+
+def solve_working_set(
+    problem: BinaryProblem,
+    kernel: TrainingKernel,
+    alpha: Array,
+    budget: Budget,
+    *,
+    float32: bool,
+    threads: int,
+    cancel: Any = None,
+) -> SolveResult:
+    """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries."""
+    matrix = kernel.float32 if float32 else kernel.float64
+    outcome = _core.solve_working_set(
+        matrix,
+        kernel.cache(matrix),
+        list(problem.segments),
+        problem.y,
+        problem.cost,
+        problem.loss.p,
+        problem.fit_intercept,
+        np.ascontiguousarray(alpha),
+        budget.tol,
+        budget.max_iter,
+        budget.max_time,
+        budget.on_round,
+        threads,
+        cancel,
+    )
+    return SolveResult(
+        alpha=outcome["alpha"],
+        decision=outcome["decision"],
+        status=Status[outcome["status"].upper()],
+        n_iter=outcome["n_iter"],
+        history=outcome["history"],
+    )

@@ -1,0 +1,457 @@
+"""PSVC: the kernel support vector classifier with the p-norm hinge loss."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from psvm import validation as check
+from psvm.callbacks import CallbackSupportMixin, FitReporter, with_callbacks
+from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
+from psvm.loss import PNormHinge
+from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, votes_of_pairs
+from psvm.problem import BinaryProblem, Budget, Status
+from psvm.solvers.choose import Certified
+from psvm.solvers.together import solve_together
+from psvm.warm_start import WarmStart
+
+Array = npt.NDArray[np.float64]
+KernelParameter = str | Callable[[Any, Any], Any]
+
+logger = logging.getLogger("psvm")
+
+
+class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Support vector classifier with the p-norm hinge loss, for any real p >= 1.
+
+    Minimises, for every binary problem,
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i \max(0, 1 - y_i (\langle w, \phi(x_i) \rangle + b))^p
+
+    over w and the intercept b, which is not penalised; ``C_i`` is ``C`` times the weights of class
+    and sample. p = 1 is the classic SVM, p = 2 the squared hinge. Every fit is certified: a dual
+    solution proves that P is within the fraction ``dual_gap_`` of the optimum.
+
+    Parameters
+    ----------
+    p : float, default=1.5
+        Exponent of the hinge, any finite number >= 1.
+    C : float, default=1.0
+        Cost of slack, > 0. ``numpy.inf`` asks for the hard margin (a ValueError if the classes are
+        not separable).
+    kernel : str or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian" ``exp(-gamma ||x - z||_1)``, "exponential"
+        ``exp(-gamma ||x - z||_2)``, "precomputed" (X is the kernel matrix), or a function of two
+        sets of rows that returns their kernel matrix.
+    degree : int, default=3
+        Degree of the "poly" kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel width. "scale" is ``1 / (n_features * Var[X])`` with the sample-weighted variance,
+        "auto" is ``1 / n_features``.
+    coef0 : float, default=0.0
+        Constant of the "poly" and "sigmoid" kernels.
+    fit_intercept : bool, default=True
+        Whether b is free; if False it is 0.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        How k > 2 classes become binary problems: every pair, or each class against the rest.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        For k > 2 and ``multi_class="ovo"``: whether ``decision_function`` gives one score per class
+        or one per pair.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C per class. "balanced" weighs classes inversely to their total sample weight.
+    tol : float, default=1e-4
+        Relative duality gap ``(P - D) / P`` at which a problem is solved.
+    max_iter : int, default=-1
+        Limit of outer iterations per binary problem; -1 for none.
+    max_time : float or None, default=None
+        Limit of seconds per binary problem.
+    cache_size : float or None, default=None
+        Megabytes for kernel rows; None takes a quarter of the memory available.
+    warm_start : bool, default=False
+        Whether a further ``fit`` on the same rows starts from the present solution.
+    verbose : int, default=0
+        1 reports every binary problem, 2 every outer iteration, to the logger "psvm".
+    n_jobs : int or None, default=None
+        Threads; None takes as many as OpenMP may use (all cores, unless limited by
+        OMP_NUM_THREADS, threadpoolctl or a joblib worker).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    support_ : ndarray of shape (n_SV,)
+        Indices of the support vectors, grouped by class.
+    support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
+        The support vectors; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors per class.
+    dual_coef_ : ndarray of shape (n_classes - 1, n_SV)
+        ``alpha_i y_i`` in SVC's layout; with ``multi_class="ovr"`` and k > 2 one row per class.
+    intercept_ : ndarray of shape (n_problems,)
+        Intercepts.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights; for the linear kernel only.
+    n_iter_ : ndarray of shape (n_problems,)
+        Outer iterations.
+    dual_gap_ : ndarray of shape (n_problems,)
+        Relative duality gap of each binary problem, recomputed in float64.
+    primal_objective_, dual_objective_ : ndarray of shape (n_problems,)
+        P and D of each binary problem.
+    status_ : list of Status
+        How the solve of each binary problem ended.
+    history_ : list of list of dict
+        One record per outer iteration of each binary problem.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of str
+        Their names, if X has any.
+
+    Notes
+    -----
+    Binary problems are in SVC's order: with two classes one, whose positive class is
+    ``classes_[1]``; for "ovo" the pairs (i, j), i < j, class i positive; for "ovr" the classes.
+
+    The sigmoid kernel, and some callables and matrices, are not positive semidefinite. Then the fit
+    ends at a stationary point, and ``status_`` says that the gap measures the violation of the
+    optimality conditions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from psvm import PSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), PSVC(p=1.5)).fit(X, y)
+    >>> bool(model[-1].dual_gap_[0] <= 1e-4)
+    True
+    """
+
+    def __init__(
+        self,
+        p: float = 1.5,
+        *,
+        C: float = 1.0,
+        kernel: KernelParameter = "rbf",
+        degree: int = 3,
+        gamma: float | Literal["scale", "auto"] = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        cache_size: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.p = p
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input is fine; a precomputed kernel is pairwise."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # --- fit -------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0 that multiply C. A row of weight 0 is as if absent.
+
+        Returns
+        -------
+        self : PSVC
+            The fitted estimator.
+        """
+        loss = PNormHinge(check.check_p(self.p))
+        C = check.check_C(self.C)
+        check.check_choice("multi_class", self.multi_class, check.MULTI_CLASS)
+        check.check_choice(
+            "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
+        )
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
+        )
+        reporter = FitReporter(self, X, y)
+        budget = Budget(
+            tol=check.check_tol(self.tol),
+            max_iter=check.check_max_iter(self.max_iter),
+            max_time=check.check_max_time(self.max_time),
+            on_round=reporter.on_round,
+        )
+        check_classification_targets(y)
+        weight = check.check_weights(sample_weight, X)
+        kept = np.flatnonzero(weight > 0.0)
+        self.classes_, codes = np.unique(y[kept], return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"PSVC needs at least two classes with positive weight, got one class: "
+                f"{self.classes_.tolist()}."
+            )
+        weight = weight[kept]
+        weight_of_class = check.class_weights(self.class_weight, self.classes_, codes, weight)
+        cost = C * weight_of_class[codes] * weight
+
+        # Rows sorted by class form the segments that one-vs-one problems share.
+        pairwise = self.classes_.size > 2 and self.multi_class == "ovo"
+        order = np.argsort(codes, kind="stable") if pairwise else np.arange(codes.size)
+        sizes = np.bincount(codes, minlength=self.classes_.size)
+        starts = [0, *np.cumsum(sizes).tolist()] if pairwise else [0, codes.size]
+        kernel = self._training_kernel(X, kept[order], weight[order], starts)
+        problems = self._problems(codes[order], cost[order], loss, pairwise)
+        warm = self._warm if self.warm_start and hasattr(self, "_warm") else None
+        begin = [WarmStart.alpha_for(warm, t, problem) for t, problem in enumerate(problems)]
+        solved = solve_together(problems, begin, kernel, budget)
+        if self.warm_start:
+            self._warm = WarmStart.of(problems, solved)
+        self._kernel = kernel.kernel
+        self._store(solved, problems, kept[order], codes[order], sizes, X)
+        self.class_weight_ = weight_of_class
+        self._report(solved, budget.tol)
+        reporter.end()
+        return self
+
+    def _training_kernel(
+        self, X: Any, rows: npt.NDArray[np.intp], weight: Array, starts: list[int]
+    ) -> TrainingKernel:
+        """The kernel matrix over the given rows of X, in their order."""
+        if not callable(self.kernel):
+            check.check_choice("kernel", self.kernel, KERNELS)
+        if isinstance(self.gamma, str):
+            check.check_choice("gamma", self.gamma, ("scale", "auto"))
+        else:
+            check.check_number("gamma", self.gamma, 0.0)
+        check.check_kernel_input(self.kernel, X)
+        whole = rows.size == X.shape[0] and bool(np.all(rows[:-1] < rows[1:]))
+        if self.kernel == "precomputed":
+            values = X.toarray() if sp.issparse(X) else X
+            chosen, gamma = (values if whole else values[np.ix_(rows, rows)]), 1.0
+        else:
+            chosen = X if whole else X[rows]
+            if sp.issparse(chosen) and not chosen.has_canonical_format:
+                chosen = chosen.copy()
+                chosen.sum_duplicates()
+            gamma = resolve_gamma(self.gamma, chosen, weight)
+        kernel = Kernel(
+            self.kernel,
+            gamma,
+            check.check_number("coef0", self.coef0),
+            check.check_degree(self.degree),
+        )
+        threads = check.check_threads(self.n_jobs)
+        return TrainingKernel(
+            kernel, chosen, starts, check.check_cache_size(self.cache_size), threads
+        )
+
+    def _problems(
+        self, codes: npt.NDArray[np.intp], cost: Array, loss: PNormHinge, pairwise: bool
+    ) -> list[BinaryProblem]:
+        """The binary problems over rows whose class numbers are ``codes``."""
+
+        def problem(segments: list[int], rows: Any, positive: int) -> BinaryProblem:
+            y = np.where(codes[rows] == positive, 1.0, -1.0)
+            return BinaryProblem(segments, y, cost[rows], loss, bool(self.fit_intercept))
+
+        every = slice(None)
+        if self.classes_.size == 2:
+            return [problem([0], every, 1)]
+        if not pairwise:
+            return [problem([0], every, k) for k in range(self.classes_.size)]
+        of_class = [np.flatnonzero(codes == k) for k in range(self.classes_.size)]
+        return [
+            problem([i, j], np.concatenate([of_class[i], of_class[j]]), i)
+            for i, j in class_pairs(self.classes_.size)
+        ]
+
+    def _store(
+        self,
+        solved: list[Certified],
+        problems: list[BinaryProblem],
+        rows: npt.NDArray[np.intp],
+        codes: npt.NDArray[np.intp],
+        sizes: npt.NDArray[np.intp],
+        X: Any,
+    ) -> None:
+        """Fitted attributes, in SVC's layout."""
+        duals = [
+            one.certificate.scale * one.result.alpha * problem.y
+            for one, problem in zip(solved, problems, strict=True)
+        ]
+        pairwise = self.classes_.size > 2 and self.multi_class == "ovo"
+        packed = pack_one_vs_one(duals, sizes.tolist()) if pairwise else np.vstack(duals)
+        by_class = np.argsort(codes, kind="stable")
+        chosen = by_class[packed[:, by_class].any(axis=0)]
+        self.dual_coef_ = np.ascontiguousarray(packed[:, chosen])
+        self.support_ = rows[chosen].astype(np.int32)
+        self.n_support_ = np.bincount(codes[chosen], minlength=self.classes_.size).astype(np.int32)
+        empty = np.empty((0, X.shape[1]))
+        self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
+        self.intercept_ = np.array([one.certificate.intercept for one in solved])
+        self.dual_gap_ = np.array([one.certificate.gap for one in solved])
+        self.primal_objective_ = np.array([one.certificate.primal for one in solved])
+        self.dual_objective_ = np.array([one.certificate.dual for one in solved])
+        self.status_ = [one.result.status for one in solved]
+        self.history_ = [one.result.history for one in solved]
+        self.n_iter_ = np.array([one.result.n_iter for one in solved], dtype=np.int32)
+        self.shape_fit_ = X.shape
+
+    def _report(self, solved: list[Certified], tol: float) -> None:
+        """Log the fit, raise if it has no solution, warn if it is not within ``tol``."""
+        for t, one in enumerate(solved):
+            if self.verbose >= 2:
+                for record in one.result.history:
+                    logger.info(
+                        "problem %d, %s, iteration %d: gap %.2e after %.2f s",
+                        t, record["solver"], record["iteration"], record["gap"], record["seconds"],
+                    )
+            if self.verbose >= 1:
+                logger.info(
+                    "problem %d: gap %.2e after %d iterations (%s)",
+                    t, one.certificate.gap, one.result.n_iter, one.result.status,
+                )
+        if np.isinf(self.C) and any(one.result.status is Status.UNBOUNDED for one in solved):
+            raise ValueError(
+                "C=inf asks for a hard margin, but the classes are not separable in this kernel. "
+                "Use a finite C, or a kernel with more features (a larger gamma)."
+            )
+        failed = [one for one in solved if not one.certificate.gap <= tol]
+        if not failed:
+            return
+        worst = max(failed, key=lambda one: one.certificate.gap)
+        remedy = {
+            Status.MAX_ITER: "raise max_iter",
+            Status.MAX_TIME: "raise max_time",
+            Status.STOPPED: "let the callback go on",
+        }.get(worst.result.status, "lower C")
+        warnings.warn(
+            f"PSVC is at relative gap {worst.certificate.gap:.1e} > tol {tol:g} in {len(failed)} of "
+            f"{len(solved)} binary problems: {worst.result.status.value}. To get closer, {remedy}, "
+            f"scale X (for instance with StandardScaler), or accept a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    # --- predict ---------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel values with all training rows, of shape
+            (n_samples, n_samples_train).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes, positive means ``classes_[1]``. For more, one score per class, whose
+            largest is the prediction; or with ``decision_function_shape="ovo"`` one value per pair
+            (i, j), positive for class i.
+        """
+        values = self._problem_decisions(X)
+        if self.classes_.size == 2:
+            return values[:, 0]
+        if self.multi_class == "ovo" and self.decision_function_shape == "ovr":
+            return votes_of_pairs(values, self.classes_.size)
+        return values
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Labels of the rows of X: the class of the largest decision value.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, as for :meth:`decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        values = self._problem_decisions(X)
+        if self.classes_.size == 2:
+            return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(np.intp)])
+        if self.multi_class == "ovo":
+            values = votes_of_pairs(values, self.classes_.size)
+        return np.asarray(self.classes_[values.argmax(axis=1)])
+
+    def _problem_decisions(self, X: Any) -> Array:
+        """Decision value of every binary problem, shape (n, n_problems)."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
+        )
+        threads = check.check_threads(self.n_jobs)
+        kernel = self._kernel
+        if self.kernel == "precomputed":
+            X = X.toarray() if sp.issparse(X) else X
+            support = self.support_
+        else:
+            support = self.support_vectors_
+            if sp.issparse(X) != sp.issparse(support) and kernel.of_features:
+                X = sp.csr_matrix(X) if sp.issparse(support) else X.toarray()
+        if self.dual_coef_.shape[0] == 1:
+            product = kernel.product(X, support, self.dual_coef_[0], threads)[:, None]
+            return product + self.intercept_
+        values = np.empty((X.shape[0], self.intercept_.size))
+        for rows, block in kernel.blocks(X, support, threads):
+            if self.multi_class == "ovr":
+                values[rows] = (self.dual_coef_ @ block).T
+            else:
+                values[rows] = pair_products(block, self.dual_coef_, self.n_support_.tolist())
+        return values + self.intercept_
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, one row per binary problem (linear kernel only)."""
+        if self.kernel != "linear":
+            raise AttributeError(f"coef_ is only available for the linear kernel, not {self.kernel!r}.")
+        check_is_fitted(self)
+        vectors = self.support_vectors_
+        if self.dual_coef_.shape[0] == 1 or self.multi_class == "ovr":
+            return np.asarray(self.dual_coef_ @ vectors)
+        dense = vectors.toarray() if sp.issparse(vectors) else vectors
+        return pair_products(dense, self.dual_coef_, self.n_support_.tolist()).T
