@@ -27,7 +27,13 @@ from benchmarks.objective import DualModel, judge
 from benchmarks.rivals import RIVALS
 from benchmarks.worker import Task
 
-QUICK = {"cases": ["magic04", "satimage"], "max_rows": 4000, "repeats": 2, "ps": [1.0, 1.5, 2.0]}
+QUICK: dict[str, Any] = {
+    "cases": ["magic04", "satimage"],
+    "max_rows": 4000,
+    "repeats": 2,
+    "ps": [1.0, 1.5, 2.0],
+    "rivals": ["psvm", "intelex", "intelex-f32", "sklearn", "control"],
+}
 
 
 class Contender:
@@ -118,10 +124,10 @@ def compete(
     """All contenders on one problem, in interleaved turns."""
     data = load(case, options.max_rows)
     contenders: list[Contender] = []
-    skipped: list[str] = []
+    skipped: dict[str, list[str]] = {}
     for rival, p in itertools.product(options.rivals, options.ps):
         if reason := RIVALS[rival].why_not(p, data.X_train.shape[0]):
-            skipped.append(f"{rival} p={p:g} ({reason})")
+            skipped.setdefault(f"{rival} ({reason})", []).append(f"{p:g}")
             continue
         task = Task(
             case=case,
@@ -134,8 +140,8 @@ def compete(
             model_file=str(scratch / f"{len(contenders)}.npz"),
         )
         contenders.append(Contender(task, options.time_limit, options.repeat_below))
-    if skipped:
-        print("  not run: " + "; ".join(skipped), flush=True)
+    for who, ps in skipped.items():
+        print(f"  not run at p = {', '.join(ps)}: {who}", flush=True)
     for turn in range(options.repeats):
         shift = turn % max(len(contenders), 1)  # nobody always runs after the same neighbour
         for contender in contenders[shift:] + contenders[:shift]:
@@ -189,7 +195,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--name", default="latest", help="of the files in benchmarks/results")
     options = parser.parse_args(arguments)
     if options.quick:
-        vars(options).update(QUICK)
+        vars(options).update({**QUICK, "rivals": options.rivals or list(QUICK["rivals"])})
         options.name = "quick" if options.name == "latest" else options.name
     if options.rivals is None:
         options.rivals = [name for name in RIVALS if name != "psvm-f32"]

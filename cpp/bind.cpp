@@ -52,7 +52,8 @@ auto without_lock(int threads, Cancel* shared, const Work& work) {
 }
 
 template <class S>
-nb::ndarray<nb::numpy, S> to_numpy(std::vector<S> values, std::initializer_list<std::size_t> shape) {
+nb::ndarray<nb::numpy, S> to_numpy(std::vector<S> values,
+                                   std::initializer_list<std::size_t> shape) {
   auto* held = new std::vector<S>(std::move(values));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<S>*>(p); });
   return nb::ndarray<nb::numpy, S>(held->data(), shape, owner);
@@ -70,8 +71,8 @@ void check_rows(const Indices& indices, index_t size) {
 
 template <class S>
 DenseArray<S> view(const Matrix<S>& x) {
-  return {x.data(), static_cast<index_t>(x.shape(0)), static_cast<index_t>(x.shape(1)),
-          x.stride(0), x.stride(1)};
+  return {x.data(), static_cast<index_t>(x.shape(0)), static_cast<index_t>(x.shape(1)), x.stride(0),
+          x.stride(1)};
 }
 
 // Kernel rows computed by a Python function (rows, begin, end) -> array of len(rows) x (end-begin).
@@ -176,7 +177,8 @@ auto apply(const Kernel<T>& kernel, const Indices& rows, const Vector<T>& coef, 
            const Kernel<T>* source, const std::optional<std::vector<int>>& segments) {
   check_rows(rows, source ? source->rows->size() : kernel.rows->size());
   if (rows.shape(0) != coef.shape(0)) throw nb::value_error("rows and coef differ in length");
-  const auto n = static_cast<std::size_t>(for_segments(*kernel.rows, segments, [](int, index_t) {}));
+  const auto n =
+      static_cast<std::size_t>(for_segments(*kernel.rows, segments, [](int, index_t) {}));
   std::vector<double> out(n, 0.0);
   without_lock(threads, nullptr, [&](RunControl& run) {
     for_segments(*kernel.rows, segments, [&](int s, index_t column) {
@@ -242,8 +244,8 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segmen
     };
   WorkingSetResult result = without_lock(threads, cancel, [&](RunControl& run) {
     return solve_working_set<T>(*kernel.rows, cache ? &cache->rows : nullptr, problem,
-                                std::vector<double>(alpha.data(), alpha.data() + n), budget,
-                                report, run);
+                                std::vector<double>(alpha.data(), alpha.data() + n), budget, report,
+                                run);
   });
   nb::list history;
   for (const RoundRecord& record : result.history) history.append(as_dict(record));
@@ -263,10 +265,10 @@ void bind_features(Class& cls) {
       "dense",
       [](const Matrix<S>& x, std::optional<Vector<double>> shift, std::string name, double gamma,
          double coef0, int degree, std::vector<index_t> starts) {
-        return Kernel<T>{dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
-                                            {std::move(name), gamma, coef0, degree},
-                                            std::move(starts)),
-                         nb::none()};
+        return Kernel<T>{
+            dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
+                               {std::move(name), gamma, coef0, degree}, std::move(starts)),
+            nb::none()};
       },
       "x"_a, "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
   const auto csr = [&]<class I>(I) {
@@ -277,12 +279,12 @@ void bind_features(Class& cls) {
            std::vector<index_t> starts) {
           const SparseArray<S, I> x{data.data(), indices.data(), indptr.data(),
                                     static_cast<index_t>(indptr.shape(0)) - 1, features};
-          return Kernel<T>{sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree},
-                                                  std::move(starts)),
-                           nb::none()};
+          return Kernel<T>{
+              sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree}, std::move(starts)),
+              nb::none()};
         },
-        "data"_a, "indices"_a, "indptr"_a, "features"_a, "name"_a, "gamma"_a, "coef0"_a,
-        "degree"_a, "starts"_a);
+        "data"_a, "indices"_a, "indptr"_a, "features"_a, "name"_a, "gamma"_a, "coef0"_a, "degree"_a,
+        "starts"_a);
   };
   csr(std::int32_t{});
   csr(std::int64_t{});
@@ -305,8 +307,8 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
   cls.def_static(
       "callback",
       [](nb::callable function, std::vector<double> diagonal, std::vector<index_t> starts) {
-        return Kernel<T>{std::make_unique<CallbackRows<T>>(std::move(function),
-                                                           std::move(diagonal), std::move(starts)),
+        return Kernel<T>{std::make_unique<CallbackRows<T>>(std::move(function), std::move(diagonal),
+                                                           std::move(starts)),
                          nb::none()};
       },
       "function"_a, "diagonal"_a, "starts"_a);
@@ -322,8 +324,8 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
           "segments"_a.none() = nb::none());
   nb::class_<Cache<T>>(m, cache_name)
       .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
-  m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a,
-        "cost"_a, "p"_a, "fit_intercept"_a, "alpha"_a, "tol"_a, "max_iter"_a, "max_time"_a.none(),
+  m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,
+        "p"_a, "fit_intercept"_a, "alpha"_a, "tol"_a, "max_iter"_a, "max_time"_a.none(),
         "on_round"_a.none(), "threads"_a, "cancel"_a.none());
 }
 

@@ -198,8 +198,11 @@ class BlockSolver {
   // The exact step along the pair (i, j), taken in alpha, slack and their own scores.
   double step(index_t i, index_t j) {
     const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-    const double sum = static_cast<double>(block_.diagonal[a]) + static_cast<double>(block_.diagonal[b]);
-    const double eta = sum - 2.0 * static_cast<double>(block_.gram[a * static_cast<std::size_t>(block_.stride) + b]);
+    const double sum =
+        static_cast<double>(block_.diagonal[a]) + static_cast<double>(block_.diagonal[b]);
+    const double eta =
+        sum -
+        2.0 * static_cast<double>(block_.gram[a * static_cast<std::size_t>(block_.stride) + b]);
     if (eta < -1e-5 * std::abs(sum) - 1e-30) result_.indefinite = true;
     PairSide side_i{block_.alpha[a], block_.cost[a], block_.slack[a], block_.y[a]};
     PairSide side_j{block_.alpha[b], block_.cost[b], block_.slack[b], -block_.y[b]};
@@ -238,7 +241,7 @@ template struct Block<float>;
 template struct Block<double>;
 template BlockResult solve_block<float>(Block<float>&, const PNormHinge&, double, double, index_t,
                                         RunControl&);
-template BlockResult solve_block<double>(Block<double>&, const PNormHinge&, double, double,
-                                         index_t, RunControl&);
+template BlockResult solve_block<double>(Block<double>&, const PNormHinge&, double, double, index_t,
+                                         RunControl&);
 
 }  // namespace psvm

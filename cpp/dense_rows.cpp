@@ -42,17 +42,17 @@ int tile_rows_here() {
 // A rectangle of tiles: packed rows against some column panels of one segment.
 template <class T>
 struct TileJob {
-  const T* row_panels;   // row_panel_count x d x tile_rows
-  const T* row_norms;    // half squared norms, padded
-  const T* coef;         // one per row, padded with 0; null to store
-  index_t rows;          // true number of rows
-  const T* col_panels;   // first column panel of this job
-  const T* col_norms;    // padded to whole panels
-  index_t columns;       // true number of columns of this job
+  const T* row_panels;  // row_panel_count x d x tile_rows
+  const T* row_norms;   // half squared norms, padded
+  const T* coef;        // one per row, padded with 0; null to store
+  index_t rows;         // true number of rows
+  const T* col_panels;  // first column panel of this job
+  const T* col_norms;   // padded to whole panels
+  index_t columns;      // true number of columns of this job
   index_t features;
-  T* stored;             // store: stored[r * stride + j]
+  T* stored;  // store: stored[r * stride + j]
   index_t stride;
-  double* applied;       // apply: applied[j] += sum_r coef[r] K_rj
+  double* applied;  // apply: applied[j] += sum_r coef[r] K_rj
 };
 
 template <class T, class Kernel>
@@ -214,8 +214,10 @@ class DensePoints final : public Points<T> {
     // Column chunks of about 128 kB of panels stay in the second-level cache while all rows pass.
     const index_t chunk_panels =
         std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
-    const index_t chunk = chunk_panels * L;
     const index_t columns = this->length(segment);
+    // Below a million or so operations, a thread starts later than the work ends.
+    const bool brief = count * columns * (features_ + 16) < 2'000'000;
+    const index_t chunk = brief ? std::max<index_t>(columns, 1) : chunk_panels * L;
     const index_t first = first_panel_[static_cast<std::size_t>(segment)] * L;
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;
@@ -260,9 +262,9 @@ std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
   return points;
 }
 
-#define PSVM_DENSE(T, S)                                      \
-  template std::unique_ptr<Points<T>> dense_points<T, S>(     \
-      DenseArray<S>, const double*, const KernelSpec&, std::vector<index_t>);
+#define PSVM_DENSE(T, S)                                                               \
+  template std::unique_ptr<Points<T>> dense_points<T, S>(DenseArray<S>, const double*, \
+                                                         const KernelSpec&, std::vector<index_t>);
 PSVM_DENSE(float, float)
 PSVM_DENSE(float, double)
 PSVM_DENSE(double, float)

@@ -35,7 +35,8 @@ class KernelRows {
   virtual bool stored() const { return false; }
 
   // out[r * stride + j] = K(rows[r], begin(segment) + j)
-  virtual void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl& run) const = 0;
+  virtual void store_rows(Rows rows, int segment, T* out, index_t stride,
+                          RunControl& run) const = 0;
   // out[j] += sum_r coef[r] K(rows[r], begin(segment) + j)
   virtual void apply_rows(Rows rows, const T* coef, int segment, double* out,
                           RunControl& run) const = 0;

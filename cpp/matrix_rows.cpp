@@ -20,8 +20,7 @@ struct AxpyLoop {
         out[j] += static_cast<double>(ca * a[j] + cb * b[j] + cc * c[j] + ce * e[j]);
     }
     for (; r < count; ++r)
-      for (index_t j = begin; j < end; ++j)
-        out[j] += static_cast<double>(coef[r] * rows[r][j]);
+      for (index_t j = begin; j < end; ++j) out[j] += static_cast<double>(coef[r] * rows[r][j]);
   }
 };
 

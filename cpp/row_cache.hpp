@@ -23,7 +23,8 @@ class RowCache {
 
   // How many rows of a segment fit at once; a batch should not ask for more.
   index_t rows_that_fit(int segment) const {
-    const double row = static_cast<double>(std::max<index_t>(kernel_.length(segment), 1)) * sizeof(T);
+    const double row =
+        static_cast<double>(std::max<index_t>(kernel_.length(segment), 1)) * sizeof(T);
     return std::max<index_t>(static_cast<index_t>(capacity_ / row), 1);
   }
 
@@ -48,14 +49,15 @@ class RowCache {
     if (missing.empty()) return found;
     const index_t length = kernel_.length(segment);
     // One allocation per batch; rows share its ownership.
-    const auto batch = std::shared_ptr<T[]>(
-        new T[static_cast<std::size_t>(length) * missing.size()]);
+    const auto batch =
+        std::shared_ptr<T[]>(new T[static_cast<std::size_t>(length) * missing.size()]);
     kernel_.store_rows(missing, segment, batch.get(), length, run);
     const std::lock_guard lock(mutex_);
     for (std::size_t m = 0; m < missing.size(); ++m) {
       T* data = batch.get() + static_cast<index_t>(m) * length;
       found[missing_at[m]] = copy_of(data, length);
-      insert(key(missing[m], segment), found[missing_at[m]], static_cast<double>(length) * sizeof(T));
+      insert(key(missing[m], segment), found[missing_at[m]],
+             static_cast<double>(length) * sizeof(T));
     }
     return found;
   }

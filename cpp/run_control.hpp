@@ -24,9 +24,7 @@ class RunControl {
 
   int threads() const { return threads_; }
   bool cancelled() const { return cancel_->load(std::memory_order_relaxed); }
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   // To be called often from the calling thread; throws when the run is cancelled.
   void check() {
@@ -43,8 +41,7 @@ class RunControl {
   template <class Body>
   void parallel_for(std::ptrdiff_t tasks, const Body& body) {
     std::atomic<std::ptrdiff_t> next{0};
-    const auto helpers =
-        std::min<std::ptrdiff_t>(threads_ - 1, tasks > 1 ? tasks - 1 : 0);
+    const auto helpers = std::min<std::ptrdiff_t>(threads_ - 1, tasks > 1 ? tasks - 1 : 0);
     std::vector<std::thread> pool;
     std::exception_ptr failure;
     std::atomic<bool> failed{false};

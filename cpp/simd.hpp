@@ -92,12 +92,9 @@ template <class Body, class... Args>
 void on_this_cpu(Args... args) {
 #ifdef PSVM_X86
   switch (this_cpu()) {
-    case Cpu::avx512:
-      return Clones<Body, Args...>::avx512(args...);
-    case Cpu::avx2:
-      return Clones<Body, Args...>::avx2(args...);
-    default:
-      break;
+    case Cpu::avx512: return Clones<Body, Args...>::avx512(args...);
+    case Cpu::avx2: return Clones<Body, Args...>::avx2(args...);
+    default: break;
   }
 #endif
   Clones<Body, Args...>::baseline(args...);

@@ -99,7 +99,8 @@ class SparsePoints final : public Points<T> {
       : Points<T>(std::move(starts)), features_(features), spec_(spec) {}
 
   double work_per_entry() const override {
-    return static_cast<double>(data_.size()) / static_cast<double>(std::max<index_t>(this->size(), 1));
+    return static_cast<double>(data_.size()) /
+           static_cast<double>(std::max<index_t>(this->size(), 1));
   }
 
   // Appends one point from its scaled nonzeros.
@@ -190,8 +191,7 @@ class SparsePoints final : public Points<T> {
         job.applied = applied ? applied + col0 : nullptr;
         with_kernel(spec_, [&](auto kernel) {
           using Kernel = decltype(kernel);
-          on_this_cpu<GroupLoop<T, I, Kernel>, const GroupJob<T, I>*, const Kernel*>(&job,
-                                                                                     &kernel);
+          on_this_cpu<GroupLoop<T, I, Kernel>, const GroupJob<T, I>*, const Kernel*>(&job, &kernel);
         });
         scatter(true);
       }
@@ -218,13 +218,13 @@ std::unique_ptr<Points<T>> sparse_points(SparseArray<S, I> x, const KernelSpec& 
   return points;
 }
 
-#define PSVM_SPARSE(T, S, I)                                   \
-  template std::unique_ptr<Points<T>> sparse_points<T, S, I>(  \
-      SparseArray<S, I>, const KernelSpec&, std::vector<index_t>);
-#define PSVM_SPARSE_INDEX(I)        \
-  PSVM_SPARSE(float, float, I)      \
-  PSVM_SPARSE(float, double, I)     \
-  PSVM_SPARSE(double, float, I)     \
+#define PSVM_SPARSE(T, S, I)                                                                       \
+  template std::unique_ptr<Points<T>> sparse_points<T, S, I>(SparseArray<S, I>, const KernelSpec&, \
+                                                             std::vector<index_t>);
+#define PSVM_SPARSE_INDEX(I)    \
+  PSVM_SPARSE(float, float, I)  \
+  PSVM_SPARSE(float, double, I) \
+  PSVM_SPARSE(double, float, I) \
   PSVM_SPARSE(double, double, I)
 PSVM_SPARSE_INDEX(std::int32_t)
 PSVM_SPARSE_INDEX(std::int64_t)

@@ -49,6 +49,7 @@ class WorkingSetSolver {
     slack_.resize(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i) slack_[i] = loss_.slack_of(alpha_[i], cost(i));
     in_block_.assign(rows_.size(), 0);
+    for (std::size_t i = 0; i < rows_.size(); ++i) total_cost_ += cost(i);
   }
 
   WorkingSetResult solve(const std::function<bool(const RoundRecord&)>& on_round) {
@@ -73,14 +74,18 @@ class WorkingSetSolver {
         result.status = indefinite_ ? "stationary" : "converged";
         break;
       }
-      if (unbounded_ || not_separable(record)) {
+      if (unbounded_ || out_of_bounds(record) || not_separable()) {
         result.status = "unbounded";
         break;
       }
-      if (on_round && on_round(record)) result.status = "stopped";
-      else if (budget_.max_iter >= 0 && iteration >= budget_.max_iter) result.status = "max_iter";
-      else if (run_.seconds() >= budget_.max_time) result.status = "max_time";
-      else if (hopeless(result.history)) result.status = indefinite_ ? "stationary" : "stalled";
+      if (on_round && on_round(record))
+        result.status = "stopped";
+      else if (budget_.max_iter >= 0 && iteration >= budget_.max_iter)
+        result.status = "max_iter";
+      else if (run_.seconds() >= budget_.max_time)
+        result.status = "max_time";
+      else if (hopeless(result.history))
+        result.status = "stalled";
       if (!result.status.empty()) break;
       select(iteration);
       changed = solve_selected();
@@ -170,9 +175,17 @@ class WorkingSetSolver {
     return record;
   }
 
+  // D <= P(0, 0) = sum cost for every positive semidefinite kernel. Far beyond, an indefinite one
+  // lets the dual grow for ever.
+  bool out_of_bounds(const RoundRecord& record) {
+    if (hard_margin_) return false;
+    indefinite_ |= record.dual > 1.000001 * total_cost_;
+    return !(record.dual <= 1e6 * total_cost_);
+  }
+
   // Hard margin: any separating w has |w| >= sum alpha / |w(alpha)|, that is a margin of at most
   // |w(alpha)| / sum alpha. Below a millionth of the data's radius there is nothing to separate.
-  bool not_separable(const RoundRecord&) const {
+  bool not_separable() const {
     if (!hard_margin_ || total_alpha_ <= 0.0) return false;
     double radius = 0.0;
     for (const index_t i : rows_) radius = std::max(radius, kernel_.diagonal()[at(i)]);
@@ -268,7 +281,7 @@ class WorkingSetSolver {
     const double floor = 4.0 * std::numeric_limits<T>::epsilon();
     const BlockResult solved = solve_block(block_, loss_, 0.1, floor, 40 * q, run_);
     indefinite_ |= solved.indefinite;
-    unbounded_ |= solved.unbounded && !indefinite_;
+    unbounded_ |= solved.unbounded;
     std::vector<index_t> changed;
     for (index_t k = 0; k < q; ++k) {
       const std::size_t i = at(selected_[at(k)]);
@@ -306,7 +319,8 @@ class WorkingSetSolver {
 
   void apply_cached(const std::vector<index_t>& global, const std::vector<T>& coef, int segment,
                     double* out) {
-    const auto batch = static_cast<std::size_t>(std::min<index_t>(256, cache_->rows_that_fit(segment)));
+    const auto batch =
+        static_cast<std::size_t>(std::min<index_t>(256, cache_->rows_that_fit(segment)));
     for (std::size_t first = 0; first < global.size(); first += batch) {
       const std::size_t count = std::min(batch, global.size() - first);
       const auto rows = cache_->fetch(Rows(global).subspan(first, count), segment, run_);
@@ -327,7 +341,7 @@ class WorkingSetSolver {
   std::vector<index_t> rows_, offsets_;
   std::vector<double> alpha_, decision_, applied_, slack_;
   double max_up_ = 0.0, min_low_ = 0.0, middle_ = 0.0;
-  double squared_norm_ = 0.0, total_alpha_ = 0.0;
+  double squared_norm_ = 0.0, total_alpha_ = 0.0, total_cost_ = 0.0;
   bool indefinite_ = false, unbounded_ = false;
   std::vector<index_t> selected_, gram_of_;
   std::vector<char> in_block_;
@@ -343,15 +357,18 @@ WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cac
                                    const Budget& budget,
                                    const std::function<bool(const RoundRecord&)>& on_round,
                                    RunControl& run) {
-  return WorkingSetSolver<T>(kernel, cache, problem, std::move(alpha), budget, run)
-      .solve(on_round);
+  return WorkingSetSolver<T>(kernel, cache, problem, std::move(alpha), budget, run).solve(on_round);
 }
 
-template WorkingSetResult solve_working_set<float>(
-    const KernelRows<float>&, RowCache<float>*, const BinaryProblem&, std::vector<double>,
-    const Budget&, const std::function<bool(const RoundRecord&)>&, RunControl&);
-template WorkingSetResult solve_working_set<double>(
-    const KernelRows<double>&, RowCache<double>*, const BinaryProblem&, std::vector<double>,
-    const Budget&, const std::function<bool(const RoundRecord&)>&, RunControl&);
+template WorkingSetResult solve_working_set<float>(const KernelRows<float>&, RowCache<float>*,
+                                                   const BinaryProblem&, std::vector<double>,
+                                                   const Budget&,
+                                                   const std::function<bool(const RoundRecord&)>&,
+                                                   RunControl&);
+template WorkingSetResult solve_working_set<double>(const KernelRows<double>&, RowCache<double>*,
+                                                    const BinaryProblem&, std::vector<double>,
+                                                    const Budget&,
+                                                    const std::function<bool(const RoundRecord&)>&,
+                                                    RunControl&);
 
 }  // namespace psvm

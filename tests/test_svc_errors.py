@@ -160,8 +160,8 @@ def test_precomputed_at_prediction_has_one_column_per_training_row():
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (lambda A, B: np.ones((len(A), len(B) + 1)), ("shape", "20")),
-        (lambda A, B: np.ones(len(A)), ("shape", "20")),
+        (lambda A, B: np.ones((len(A), len(B) + 1)), ("shape", "rows")),
+        (lambda A, B: np.ones(len(A)), ("shape", "rows")),
         (lambda A, B: np.full((len(A), len(B)), np.nan), ("nan",)),
         (lambda A, B: np.full((len(A), len(B)), np.inf), ("inf",)),
         (lambda A, B: A @ B.T + np.arange(len(B)), ("symmetric",)),

@@ -32,7 +32,7 @@ def test_the_gap_is_certified(data, p, C, kernel, fit_intercept):
     model = PSVC(p=p, C=C, kernel=kernel, fit_intercept=fit_intercept, **SHAPES).fit(X, y)
     assert model.status_ == [Status.CONVERGED]
     assert 0.0 <= model.dual_gap_[0] <= model.tol
-    assert model.dual_objective_[0] <= model.primal_objective_[0]
+    assert model.dual_objective_[0] <= model.primal_objective_[0] * (1 + 1e-12)
 
 
 @given(datasets(), exponents(), costs, kernels())
@@ -206,5 +206,8 @@ def test_optimality_conditions(data, p, C):
     alpha = np.zeros(y.size)
     alpha[model.support_] = model.dual_coef_[0] * y[model.support_]
     xi = np.maximum(0.0, 1.0 - y * model.decision_function(X))
-    expected = p * C * xi ** (p - 1.0)
-    assert alpha == pytest.approx(expected, abs=1e-3 * max(expected.max(), 1e-12))
+    if p <= 2:  # each side of the equation where it is the better conditioned one
+        assert (alpha / (p * C)) ** (1.0 / (p - 1.0)) == pytest.approx(xi, abs=1e-6)
+    else:
+        expected = p * C * xi ** (p - 1.0)
+        assert alpha == pytest.approx(expected, abs=1e-6 * expected.max())

@@ -105,14 +105,14 @@ def test_several_classes_sparse():
 
 
 def test_wide_sparse_data_are_not_densified():
-    """40 rows, 100 million columns: a dense copy would take 32 GB."""
+    """200 rows, 20 million columns: a dense copy would take 32 GB."""
     rng = np.random.default_rng(0)
-    columns = rng.integers(0, 10**8, size=(40, 20))
+    columns = rng.integers(0, 2 * 10**7, size=(200, 20))
     columns[:, :5] = np.arange(5)
-    rows = np.repeat(np.arange(40), 20)
-    y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
-    values = rng.normal(size=(40, 20)) + y[:, None]
-    X = sp.csr_matrix((values.ravel(), (rows, columns.ravel())), shape=(40, 10**8))
+    rows = np.repeat(np.arange(200), 20)
+    y = np.where(np.arange(200) % 2 == 0, 1.0, -1.0)
+    values = rng.normal(size=(200, 20)) + y[:, None]
+    X = sp.csr_matrix((values.ravel(), (rows, columns.ravel())), shape=(200, 2 * 10**7))
     for kernel in ("rbf", "linear"):
         model = PSVC(kernel=kernel, gamma=0.05).fit(X, y)
         assert model.dual_gap_[0] <= model.tol

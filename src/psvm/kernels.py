@@ -38,6 +38,9 @@ _OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
 # Kernel values in memory at once during a product, in bytes.
 _BLOCK_BYTES = 64 * 2**20
 
+# Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
+_WIDE = 2**16
+
 
 def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     """Kernel width as a number.
@@ -49,7 +52,7 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
         return float(gamma)
     n_features = X.shape[1]
     if gamma == "auto":
-        return 1.0 / n_features
+        return 1.0 / int(n_features)
     share = weight / (weight.sum() * n_features)
     mean = float(share @ np.asarray(X.sum(axis=1), dtype=np.float64).ravel())
     if sp.issparse(X):
@@ -81,7 +84,7 @@ class Kernel:
     def points(self, X: Any, dtype: type, shift: Array | None, starts: Sequence[int]) -> Any:
         """X packed as the columns of a kernel matrix with entries of type ``dtype``."""
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
-        parameters = (self.function, self.gamma, self.coef0, int(self.degree), list(starts))
+        parameters = (str(self.function), self.gamma, self.coef0, int(self.degree), list(starts))
         if sp.issparse(X):
             indices = X.indices
             indptr = X.indptr.astype(indices.dtype, copy=False)
@@ -93,6 +96,15 @@ class Kernel:
         if self.function not in _OF_DIFFERENCE or sp.issparse(X):
             return None
         return np.asarray(X.mean(axis=0, dtype=np.float64))
+
+    def narrow(self, X: Any, support: Any) -> Any:
+        """X with the columns that no row of ``support`` has merged, where there are very many.
+
+        The work on sparse rows is proportional to their nonzeros, but takes a buffer as wide as X.
+        """
+        if not sp.issparse(X) or X.shape[1] <= _WIDE:
+            return X
+        return compact(X, np.unique(support.indices), self.function == "laplacian")
 
     def blocks(self, X: Any, support: Any, threads: int) -> Iterator[tuple[slice, Array]]:
         """Blocks ``K(support, X[rows])`` in float64, of bounded memory, with their ``rows``.
@@ -108,6 +120,7 @@ class Kernel:
             block = X[rows]
             if packed is not None:
                 source, every, shift = packed
+                block = self.narrow(block, support)
                 columns = self.points(block, np.float64, shift, [0, block.shape[0]])
                 yield rows, columns.rows(every, threads, source)
             elif callable(self.function):
@@ -128,9 +141,9 @@ class Kernel:
             return out
         source, every, shift = self._packed(support)
         # Entries are never stored here; blocks of 8 MB of features bound the packed copy.
-        step = max(1024, 2**20 // max(X.shape[1], 1))
+        step = max(1024, 2**20 // max(X.shape[1], 1)) if not sp.issparse(X) else 2**14
         for begin in range(0, X.shape[0], step):
-            block = X[begin : begin + step]
+            block = self.narrow(X[begin : begin + step], support)
             columns = self.points(block, np.float64, shift, [0, block.shape[0]])
             out[begin : begin + step] = columns.apply(every, coef, threads, source)
         return out
@@ -138,7 +151,7 @@ class Kernel:
     def _packed(self, support: Any) -> tuple[Any, Indices, Array | None]:
         m, shift = support.shape[0], self.shift(support)
         return (
-            self.points(support, np.float64, shift, [0, m]),
+            self.points(self.narrow(support, support), np.float64, shift, [0, m]),
             np.arange(m, dtype=np.int64),
             shift,
         )
@@ -166,6 +179,54 @@ def kernel_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:
             "and the scale of X."
         )
     return values
+
+
+def _callable_matrix(
+    core: Any,
+    function: Callable[[Any, Any], Any],
+    X: Any,
+    starts: list[int],
+    dtype: type,
+) -> Any:
+    """Kernel rows from a callable, called with the rows that are asked for."""
+    n = X.shape[0]
+    some = np.linspace(0, n - 1, min(n, 100)).astype(np.intp)
+    values = kernel_values(function, X[some], X[some])
+    asymmetry = float(np.max(np.abs(values - values.T)))
+    if asymmetry > 1e-5 * float(np.max(np.abs(values))):
+        raise ValueError(
+            f"The kernel must be symmetric, k(x, z) = k(z, x), got values that differ by "
+            f"{asymmetry:.1e}; check the kernel function."
+        )
+    diagonal: list[float] = []
+    for begin in range(0, n, 32):
+        block = X[begin : begin + 32]
+        diagonal.extend(np.diag(kernel_values(function, block, block)).tolist())
+
+    def rows(index: Indices, begin: int, end: int) -> Any:
+        return np.ascontiguousarray(kernel_values(function, X[index], X[begin:end]), dtype=dtype)
+
+    return core.callback(rows, diagonal, starts)
+
+
+def compact(X: Any, columns: npt.NDArray[Any], of_absolute: bool) -> Any:
+    """X with its columns renumbered by their place in ``columns``, the others merged into one.
+
+    The merged column comes last and holds the norm of what it replaces (the sum of absolute values
+    if ``of_absolute``): products with rows that have only ``columns`` do not change, nor do norms.
+    """
+    place = np.searchsorted(columns, X.indices)
+    place[place == columns.size] = 0
+    known = columns[place] == X.indices
+    outside = X.copy()
+    outside.data = np.where(known, 0.0, np.abs(X.data) if of_absolute else X.data**2)
+    rest = np.asarray(outside.sum(axis=1)).ravel()
+    rest = rest if of_absolute else np.sqrt(rest)
+    inside = sp.csr_matrix(
+        (np.where(known, X.data, 0.0), place, X.indptr), shape=(X.shape[0], columns.size)
+    )
+    inside.eliminate_zeros()
+    return sp.hstack([inside, sp.csr_matrix(rest[:, None])], format="csr", dtype=X.dtype)
 
 
 @dataclass
@@ -218,23 +279,14 @@ class TrainingKernel:
 
     def _matrix(self, dtype: type) -> Any:
         if self.kernel.of_features:
-            return self.kernel.points(self.X, dtype, self._shift, self.starts)
+            X = self.kernel.narrow(self.X, self.X)
+            return self.kernel.points(X, dtype, self._shift, self.starts)
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
         if self.kernel.function == "precomputed":
             return core.matrix(np.ascontiguousarray(self.X, dtype=dtype), self.starts)
 
-        function = self.kernel.function
-        assert callable(function)
-
-        def rows(index: Indices, begin: int, end: int) -> Any:
-            values = kernel_values(function, self.X[index], self.X[begin:end])
-            return np.ascontiguousarray(values, dtype=dtype)
-
-        diagonal = [
-            float(kernel_values(function, self.X[i : i + 1], self.X[i : i + 1])[0, 0])
-            for i in range(self.size)
-        ]
-        return core.callback(rows, diagonal, self.starts)
+        assert callable(self.kernel.function)
+        return _callable_matrix(core, self.kernel.function, self.X, self.starts, dtype)
 
     def cache(self, matrix: Any) -> Any:
         """The row cache of ``float32`` or ``float64``, shared by all problems of a fit."""
@@ -258,28 +310,39 @@ class TrainingKernel:
             return False  # the distance is the root of a cancelled difference
         if self.kernel.function != "rbf":
             return True
+        error = 4.0 * self.kernel.gamma * self._squared_norm * float(np.finfo(np.float32).eps)
+        return error <= 0.05 * tol
+
+    @cached_property
+    def _squared_norm(self) -> float:
+        """Mean squared norm of the rows, centred where the kernel is computed so."""
         if sp.issparse(self.X):
-            squared = self.X.multiply(self.X).sum() / self.X.shape[0]
-        else:
-            centred = self.X - self._shift
-            squared = np.einsum("ij,ij->", centred, centred) / self.X.shape[0]
-        error = 4.0 * self.kernel.gamma * float(squared) * np.finfo(np.float32).eps
-        return bool(error <= 0.05 * tol)
+            return float(self.X.multiply(self.X).sum()) / self.size
+        centred = self.X if self._shift is None else self.X - self._shift
+        return float(np.einsum("ij,ij->", centred, centred, dtype=np.float64)) / self.size
 
-    def decision(self, segments: Sequence[int], y: Array, alpha: Array) -> Array:
-        """``sum_j alpha_j y_j K_ij`` for the rows of the segments, with float64 entries."""
-        chosen = alpha != 0.0
+    def decision(
+        self,
+        segments: Sequence[int],
+        dual: Array,
+        threads: int,
+        rows: npt.NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """``sum_j dual_j K_ij`` for rows i of the segments, or some of them, with float64 entries.
+
+        ``dual`` (alpha times y) and the mask ``rows`` have one value per row of the segments.
+        """
+        chosen = np.flatnonzero(dual)
         columns = self.columns(segments)
-        support = columns[chosen]
-        coef = (alpha * y)[chosen]
-        if "float64" in self.__dict__ or not self.kernel.of_features:
+        if rows is None and ("float64" in self.__dict__ or not self.kernel.of_features):
             return np.asarray(
-                self.float64.apply(support, coef, self.threads, segments=list(segments))
+                self.float64.apply(columns[chosen], dual[chosen], threads, segments=list(segments))
             )
-        rows = self.X if columns.size == self.size else self.X[columns]
-        return self.kernel.product(rows, self.X[support], coef, self.threads)
+        asked = columns if rows is None else columns[rows]
+        X = self.X if asked.size == self.size else self.X[asked]
+        return self.kernel.product(X, self.X[columns[chosen]], dual[chosen], threads)
 
-    def gram(self, segments: Sequence[int]) -> Array:
+    def gram(self, segments: Sequence[int], threads: int) -> Array:
         """The float64 matrix over the segments; for small problems."""
         columns = self.columns(segments)
-        return np.asarray(self.float64.rows(columns, self.threads, segments=list(segments)))
+        return np.asarray(self.float64.rows(columns, threads, segments=list(segments)))

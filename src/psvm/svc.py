@@ -31,7 +31,7 @@ KernelParameter = str | Callable[[Any, Any], Any]
 logger = logging.getLogger("psvm")
 
 
-class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Support vector classifier with the p-norm hinge loss, for any real p >= 1.
 
     Minimises, for every binary problem,
@@ -77,7 +77,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
     max_iter : int, default=-1
         Limit of outer iterations per binary problem; -1 for none.
     max_time : float or None, default=None
-        Limit of seconds per binary problem.
+        Limit of seconds of the fit; what is unsolved by then stops at its best iterate.
     cache_size : float or None, default=None
         Megabytes for kernel rows; None takes a quarter of the memory available.
     warm_start : bool, default=False
@@ -114,6 +114,10 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         How the solve of each binary problem ended.
     history_ : list of list of dict
         One record per outer iteration of each binary problem.
+    class_weight_ : ndarray of shape (n_classes,)
+        Factor of C of each class.
+    shape_fit_ : tuple of int
+        Shape of the training data.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of str
@@ -208,12 +212,19 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         """
         loss = PNormHinge(check.check_p(self.p))
         C = check.check_C(self.C)
+        check.check_bool("fit_intercept", self.fit_intercept)
+        check.check_bool("warm_start", self.warm_start)
         check.check_choice("multi_class", self.multi_class, check.MULTI_CLASS)
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            accept_large_sparse=True,
         )
         reporter = FitReporter(self, X, y)
         budget = Budget(
@@ -242,7 +253,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         starts = [0, *np.cumsum(sizes).tolist()] if pairwise else [0, codes.size]
         kernel = self._training_kernel(X, kept[order], weight[order], starts)
         problems = self._problems(codes[order], cost[order], loss, pairwise)
-        warm = self._warm if self.warm_start and hasattr(self, "_warm") else None
+        warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
         begin = [WarmStart.alpha_for(warm, t, problem) for t, problem in enumerate(problems)]
         solved = solve_together(problems, begin, kernel, budget)
         if self.warm_start:
@@ -327,7 +338,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
         self.dual_coef_ = np.ascontiguousarray(packed[:, chosen])
         self.support_ = rows[chosen].astype(np.int32)
         self.n_support_ = np.bincount(codes[chosen], minlength=self.classes_.size).astype(np.int32)
-        empty = np.empty((0, X.shape[1]))
+        empty = np.empty((0, 0))
         self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
         self.intercept_ = np.array([one.certificate.intercept for one in solved])
         self.dual_gap_ = np.array([one.certificate.gap for one in solved])
@@ -345,12 +356,19 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
                 for record in one.result.history:
                     logger.info(
                         "problem %d, %s, iteration %d: gap %.2e after %.2f s",
-                        t, record["solver"], record["iteration"], record["gap"], record["seconds"],
+                        t,
+                        record["solver"],
+                        record["iteration"],
+                        record["gap"],
+                        record["seconds"],
                     )
             if self.verbose >= 1:
                 logger.info(
                     "problem %d: gap %.2e after %d iterations (%s)",
-                    t, one.certificate.gap, one.result.n_iter, one.result.status,
+                    t,
+                    one.certificate.gap,
+                    one.result.n_iter,
+                    one.result.status,
                 )
         if np.isinf(self.C) and any(one.result.status is Status.UNBOUNDED for one in solved):
             raise ValueError(
@@ -367,9 +385,10 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
             Status.STOPPED: "let the callback go on",
         }.get(worst.result.status, "lower C")
         warnings.warn(
-            f"PSVC is at relative gap {worst.certificate.gap:.1e} > tol {tol:g} in {len(failed)} of "
-            f"{len(solved)} binary problems: {worst.result.status.value}. To get closer, {remedy}, "
-            f"scale X (for instance with StandardScaler), or accept a larger tol.",
+            f"PSVC is at relative gap {worst.certificate.gap:.1e} > tol {tol:g} in {len(failed)} "
+            f"of {len(solved)} binary problems: {worst.result.status.value}. "
+            f"To get closer, {remedy}, scale X (for instance with StandardScaler), or accept a "
+            f"larger tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -421,37 +440,37 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignor
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         threads = check.check_threads(self.n_jobs)
         kernel = self._kernel
         if self.kernel == "precomputed":
             X = X.toarray() if sp.issparse(X) else X
-            support = self.support_
+            support: Any = self.support_
         else:
             support = self.support_vectors_
             if sp.issparse(X) != sp.issparse(support) and kernel.of_features:
                 X = sp.csr_matrix(X) if sp.issparse(support) else X.toarray()
         if self.dual_coef_.shape[0] == 1:
             product = kernel.product(X, support, self.dual_coef_[0], threads)[:, None]
-            return product + self.intercept_
+            return np.asarray(product + self.intercept_)
         values = np.empty((X.shape[0], self.intercept_.size))
         for rows, block in kernel.blocks(X, support, threads):
             if self.multi_class == "ovr":
                 values[rows] = (self.dual_coef_ @ block).T
             else:
                 values[rows] = pair_products(block, self.dual_coef_, self.n_support_.tolist())
-        return values + self.intercept_
+        return np.asarray(values + self.intercept_)
 
     @property
     def coef_(self) -> Array:
         """Weights of the features, one row per binary problem (linear kernel only)."""
         if self.kernel != "linear":
-            raise AttributeError(f"coef_ is only available for the linear kernel, not {self.kernel!r}.")
+            raise AttributeError(
+                f"coef_ is only available for the linear kernel, not {self.kernel!r}."
+            )
         check_is_fitted(self)
-        vectors = self.support_vectors_
+        vectors: Any = self.support_vectors_
         if self.dual_coef_.shape[0] == 1 or self.multi_class == "ovr":
             return np.asarray(self.dual_coef_ @ vectors)
-        dense = vectors.toarray() if sp.issparse(vectors) else vectors
+        dense = np.asarray(vectors.toarray() if sp.issparse(vectors) else vectors)
         return pair_products(dense, self.dual_coef_, self.n_support_.tolist()).T

@@ -32,9 +32,7 @@ def check_p(p: Any) -> float:
 def check_C(C: Any) -> float:
     """The cost as a float, possibly infinite."""
     if not _is_real(C) or not C > 0:
-        raise ValueError(
-            f"`C` must be a float > 0, or numpy.inf for the hard margin, got {C!r}."
-        )
+        raise ValueError(f"`C` must be a float > 0, or numpy.inf for the hard margin, got {C!r}.")
     return float(C)
 
 
@@ -87,6 +85,13 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
         expected = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"`{name}` must be one of {expected}, got {value!r}.")
     return str(value)
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"`{name}` must be True or False, got {value!r}.")
+    return bool(value)
 
 
 def check_number(name: str, value: Any, low: float = -math.inf) -> float:

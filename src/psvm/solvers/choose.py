@@ -4,9 +4,9 @@
    relative gap (``TrainingKernel.float32_is_safe``), else on float64.
 2. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, the
    working-set solver goes on in float64 from where it stands.
-3. A small problem is polished by proximal Newton to machine precision, so that its result does not
-   depend on the order of rows; a larger one goes there only when pair steps stall (large C on an
-   ill-conditioned kernel).
+3. A small training set is polished by proximal Newton to machine precision, so that its result
+   does not depend on the order of rows; a larger problem goes there only when pair steps stall
+   (large C on an ill-conditioned kernel).
 
 Every stage leaves its name in the ``"solver"`` field of its records.
 """
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.certificate import Certificate, certify
+from psvm.certificate import Certificate, best_intercept, certify
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget, SolveResult, Status
 from psvm.solvers.proximal_newton import solve_proximal_newton
@@ -28,12 +28,14 @@ from psvm.solvers.working_set import solve_working_set
 
 Array = npt.NDArray[np.float64]
 
-# Newton on all rows costs a few ms up to this size, less than is noticed.
+# Rows of the whole training set up to which every problem is polished: some 10 ms at this size.
 SMALL = 500
 # Beyond this the matrix and its factor (72 MB each) are no longer a quick way out of a stall.
 RESCUE = 3000
 # Rounds of pair steps on a small problem before Newton takes over: enough for a good start.
 _SMALL_ROUNDS = 5
+# Distance from the margin beyond which a row surely costs nothing.
+_OUTSIDE = 1e-2
 
 
 @dataclass
@@ -55,7 +57,7 @@ def solve_kernel(
 ) -> Certified:
     """Solve one problem from a feasible ``alpha`` to the relative gap ``budget.tol``."""
     stages = _Stages(problem, kernel, budget, threads, cancel)
-    small = problem.y.size <= SMALL
+    small = kernel.size <= SMALL
     float32 = not small and kernel.float32_is_safe(budget.tol)
 
     # Aimed just below tol, so that the gap recomputed in float64 is at most tol.
@@ -119,7 +121,7 @@ class _Stages:
 
     def proximal_newton(self, best: Certified) -> Certified:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""
-        gram = self.kernel.gram(self.problem.segments)
+        gram = self.kernel.gram(self.problem.segments, self.threads)
         result = solve_proximal_newton(self.problem, gram, best.result.alpha, self.rest())
         if result is None:
             return best
@@ -134,7 +136,7 @@ class _Stages:
             seconds = began + record["seconds"]
             self.history.append({**record, "seconds": seconds, "solver": solver})
         self.rounds += result.n_iter
-        result.decision = self.kernel.decision(problem.segments, problem.y, result.alpha)
+        result.decision = self.exact_decision(result)
         certificate = certify(
             result.alpha,
             result.decision,
@@ -144,6 +146,30 @@ class _Stages:
             problem.fit_intercept,
         )
         return Certified(result, certificate)
+
+    def exact_decision(self, result: SolveResult) -> Array:
+        """Decision values in float64, for all rows that can enter P or D.
+
+        Rows outside the margin cost nothing and have no alpha. Where the solver's float32 values
+        put a row outside by more than ``_OUTSIDE``, its value is kept, provided that the rows that
+        were recomputed show errors far below that; otherwise every row is recomputed.
+        """
+        problem, kernel = self.problem, self.kernel
+        dual = problem.y * result.alpha
+        everything = (problem.segments, dual, self.threads)
+        if not kernel.kernel.of_features or problem.hard_margin:
+            return kernel.decision(*everything)
+        intercept = 0.0
+        if problem.fit_intercept:
+            intercept = best_intercept(result.decision, problem.y, problem.cost, problem.loss)
+        margin = problem.y * (result.decision + intercept)
+        inside = (margin < 1.0 + _OUTSIDE) | (result.alpha > 0.0)
+        exact = kernel.decision(*everything, rows=inside)
+        if np.max(np.abs(exact - result.decision[inside]), initial=0.0) > 0.1 * _OUTSIDE:
+            return kernel.decision(*everything)
+        decision = result.decision.copy()
+        decision[inside] = exact
+        return decision
 
     def finish(self, best: Certified) -> Certified:
         """The whole story, with a status that agrees with the certificate."""

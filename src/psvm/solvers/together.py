@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from psvm import _core
 from psvm.kernels import TrainingKernel
@@ -22,21 +25,30 @@ def solve_together(
     kernel: TrainingKernel,
     budget: Budget,
 ) -> list[Certified]:
-    """Solve every problem from its start; they share the kernel's rows and threads.
+    """Solve every problem from its start; they share the kernel's rows, threads and time.
 
     With a callback (``budget.on_round``) problems run in order, on the calling thread.
     """
-    threads = min(kernel.threads, len(problems))
-    if threads == 1 or budget.on_round is not None:
-        return [
-            solve_kernel(problem, kernel, start, budget, threads=kernel.threads)
-            for problem, start in zip(problems, starts, strict=True)
-        ]
-    _prepare(problems, kernel, budget)
+    began = time.perf_counter()
+    workers = min(kernel.threads, len(problems))
+    alone = workers == 1 or budget.on_round is not None
     cancel = _core.Cancel()
-    with ThreadPoolExecutor(threads) as pool:
+
+    def solve(problem: BinaryProblem, start: Array) -> Certified:
+        rest = budget
+        if budget.max_time is not None:
+            left = budget.max_time - (time.perf_counter() - began)
+            rest = replace(budget, max_time=max(left, 0.0))
+        threads = kernel.threads if alone else 1
+        return solve_kernel(problem, kernel, start, rest, threads=threads, cancel=cancel)
+
+    if alone:
+        return [solve(problem, start) for problem, start in zip(problems, starts, strict=True)]
+    _prepare(kernel, budget)
+    # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         tasks: list[Future[Certified]] = [
-            pool.submit(solve_kernel, problem, kernel, start, budget, threads=1, cancel=cancel)
+            pool.submit(solve, problem, start)
             for problem, start in zip(problems, starts, strict=True)
         ]
         try:
@@ -53,10 +65,9 @@ def solve_together(
     return [task.result() for task in tasks]
 
 
-def _prepare(problems: Sequence[BinaryProblem], kernel: TrainingKernel, budget: Budget) -> None:
+def _prepare(kernel: TrainingKernel, budget: Budget) -> None:
     """Build what the threads will share before they start."""
-    large = any(problem.y.size > SMALL for problem in problems)
-    if large and kernel.float32_is_safe(budget.tol):
+    if kernel.size > SMALL and kernel.float32_is_safe(budget.tol):
         kernel.cache(kernel.float32)
-    if not large or not kernel.float32_is_safe(budget.tol):
+    else:
         kernel.cache(kernel.float64)

@@ -1,0 +1,90 @@
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+class Cancel:
+    def set(self) -> None: ...
+
+class _Kernel:
+    @classmethod
+    def dense(
+        cls,
+        x: npt.NDArray[Any],
+        shift: Array | None,
+        name: str,
+        gamma: float,
+        coef0: float,
+        degree: int,
+        starts: Sequence[int],
+    ) -> Self: ...
+    @classmethod
+    def csr(
+        cls,
+        data: npt.NDArray[Any],
+        indices: npt.NDArray[Any],
+        indptr: npt.NDArray[Any],
+        features: int,
+        name: str,
+        gamma: float,
+        coef0: float,
+        degree: int,
+        starts: Sequence[int],
+    ) -> Self: ...
+    @classmethod
+    def matrix(cls, values: npt.NDArray[Any], starts: Sequence[int]) -> Self: ...
+    @classmethod
+    def callback(
+        cls,
+        function: Callable[[npt.NDArray[np.int64], int, int], npt.NDArray[Any]],
+        diagonal: Sequence[float],
+        starts: Sequence[int],
+    ) -> Self: ...
+    @property
+    def size(self) -> int: ...
+    def diagonal(self) -> Array: ...
+    def rows(
+        self,
+        rows: npt.NDArray[np.int64],
+        threads: int = 1,
+        source: Self | None = None,
+        segments: Sequence[int] | None = None,
+    ) -> npt.NDArray[Any]: ...
+    def apply(
+        self,
+        rows: npt.NDArray[np.int64],
+        coef: npt.NDArray[Any],
+        threads: int = 1,
+        source: Self | None = None,
+        segments: Sequence[int] | None = None,
+    ) -> Array: ...
+
+class Kernel32(_Kernel): ...
+class Kernel64(_Kernel): ...
+
+class Cache32:
+    def __init__(self, kernel: Kernel32, bytes: float) -> None: ...
+
+class Cache64:
+    def __init__(self, kernel: Kernel64, bytes: float) -> None: ...
+
+def cpu() -> str: ...
+def solve_working_set(
+    kernel: Kernel32 | Kernel64,
+    cache: Cache32 | Cache64 | None,
+    segments: Sequence[int],
+    y: Array,
+    cost: Array,
+    p: float,
+    fit_intercept: bool,
+    alpha: Array,
+    tol: float,
+    max_iter: int,
+    max_time: float | None,
+    on_round: Callable[[dict[str, Any]], bool] | None,
+    threads: int,
+    cancel: Cancel | None,
+) -> dict[str, Any]: ...
