@@ -225,8 +225,8 @@ template <class T>
 nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segments,
                const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
                const Vector<double>& alpha, double tol, index_t max_iter,
-               std::optional<double> max_time, const nb::object& on_round, int threads,
-               Cancel* cancel) {
+               std::optional<double> max_time, const nb::object& on_round, bool impatient,
+               int threads, Cancel* cancel) {
   std::size_t n = 0;
   for (const int s : segments) {
     if (s < 0 || s >= kernel.rows->segments()) throw nb::index_error("segment out of range");
@@ -235,7 +235,7 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segmen
   if (y.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n || n == 0)
     throw nb::value_error("y, cost and alpha must have one value per row of the segments");
   const BinaryProblem problem{std::move(segments), y.data(), cost.data(), p, fit_intercept};
-  const Budget budget{tol, max_iter, max_time.value_or(infinity)};
+  const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient};
   std::function<bool(const RoundRecord&)> report;
   if (!on_round.is_none())
     report = [&](const RoundRecord& record) {
@@ -326,7 +326,7 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
       .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
   m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,
         "p"_a, "fit_intercept"_a, "alpha"_a, "tol"_a, "max_iter"_a, "max_time"_a.none(),
-        "on_round"_a.none(), "threads"_a, "cancel"_a.none());
+        "on_round"_a.none(), "impatient"_a, "threads"_a, "cancel"_a.none());
 }
 
 }  // namespace

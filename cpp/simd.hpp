@@ -60,6 +60,19 @@ PSVM_INLINE V broadcast(Scalar<V> value) {
   return V{} + value;
 }
 
+// Sum of the scalars of a vector, by halves.
+template <class V>
+PSVM_INLINE Scalar<V> sum_of(V v) {
+  if constexpr (width<V> == 2) {
+    return v[0] + v[1];
+  } else {
+    typedef Scalar<V> Half __attribute__((vector_size(sizeof(V) / 2)));
+    Half halves[2];
+    std::memcpy(halves, &v, sizeof v);
+    return sum_of<Half>(halves[0] + halves[1]);
+  }
+}
+
 // Instruction sets: the bytes of a register, and the rows of a register tile. A tile is
 // tile_rows x 64 bytes of accumulators: 12 of 16 AVX2 registers (6 rows measured best), 12 of 32
 // AVX-512 registers, 8 of 16 SSE or of 32 NEON registers.

@@ -75,9 +75,7 @@ struct GroupLoop {
           V total{};
           for (int v = 0; v < N; ++v)
             total += load<V>(entries + v * W) * load<V>(job->coef + v * W);
-          T sum_of_rows = 0;
-          for (int k = 0; k < W; ++k) sum_of_rows += total[k];
-          job->applied[j] += static_cast<double>(sum_of_rows);
+          job->applied[j] += static_cast<double>(sum_of<V>(total));
         }
       }
       if (!job->coef)

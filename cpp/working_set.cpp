@@ -65,11 +65,12 @@ class WorkingSetSolver {
       const RoundRecord record = certify(iteration, changed);
       result.history.push_back(record);
       result.iterations = iteration;
-      if (record.gap <= best_gap) {
+      if (iteration == 0 || record.gap <= best_gap) {
         best_gap = record.gap;
         result.alpha = alpha_;
         result.decision = decision_;
       }
+      const bool stop = on_round && on_round(record);
       if (record.gap <= budget_.tol) {
         result.status = indefinite_ ? "stationary" : "converged";
         break;
@@ -78,7 +79,7 @@ class WorkingSetSolver {
         result.status = "unbounded";
         break;
       }
-      if (on_round && on_round(record))
+      if (stop)
         result.status = "stopped";
       else if (budget_.max_iter >= 0 && iteration >= budget_.max_iter)
         result.status = "max_iter";
@@ -168,9 +169,13 @@ class WorkingSetSolver {
       record.primal = worst > 0.0 ? 0.5 * squared_norm / (worst * worst) : infinity;
       record.gap = worst > 0.0 ? std::max(1.0 - record.dual / record.primal, 0.0) : infinity;
     } else {
+      // As in certificate.py: a sum of non-negative terms below zero is rounding.
+      const double magnitude = 0.5 * std::abs(squared_norm) + lost;
       record.primal = 0.5 * squared_norm + lost;
       record.dual = record.primal - difference;
-      record.gap = std::max(difference, 0.0) / std::max(std::abs(record.primal), 1e-300);
+      record.gap = difference < -1e-6 * magnitude
+                       ? infinity
+                       : std::max(difference, 0.0) / std::max(magnitude, 1e-300);
     }
     return record;
   }
@@ -192,14 +197,20 @@ class WorkingSetSolver {
     return squared_norm_ < 1e-12 * radius * total_alpha_ * total_alpha_;
   }
 
-  // Whether the dual grows so slowly that the gap would take tens of thousands of rounds to close.
-  static bool hopeless(const std::vector<RoundRecord>& history) {
-    constexpr std::size_t window = 50;
+  // Whether the gap would take very many rounds more, if it goes on as over the last window: tens
+  // of thousands, or hundreds for the impatient. Gap and dual must agree that there is no hope: the
+  // gap falls in steps, and the dual may grow slowly just before the end.
+  bool hopeless(const std::vector<RoundRecord>& history) const {
+    const std::size_t window = budget_.impatient ? 10 : 50;
+    const double patience = budget_.impatient ? 100 : 2e4;
     if (history.size() <= window || history.size() % window) return false;
     const RoundRecord &now = history.back(), &then = history[history.size() - 1 - window];
-    if (now.gap < 0.9 * then.gap) return false;
-    const double per_round = (now.dual - then.dual) / window;
-    return !(now.gap * std::abs(now.primal) < 2e4 * per_round);
+    const double rounds = static_cast<double>(window);
+    const double by_gap = std::log(now.gap / budget_.tol) * rounds / std::log(then.gap / now.gap);
+    const double by_dual =
+        now.gap * std::abs(now.primal) * rounds / std::max(now.dual - then.dual, 0.0);
+    const bool gap_hopeless = !(now.gap < then.gap) || by_gap > patience;
+    return gap_hopeless && !(by_dual < patience);
   }
 
   // --- 2. select -------------------------------------------------------------------------------

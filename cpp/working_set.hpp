@@ -25,6 +25,7 @@ struct Budget {
   double tol;
   index_t max_iter;  // rounds; negative for no limit
   double max_time;   // seconds; infinite for no limit
+  bool impatient;    // give up when the gap would take hundreds of rounds more
 };
 
 struct RoundRecord {

@@ -164,14 +164,15 @@ def test_indefinite_kernel_ends_at_a_stationary_point(p, C):
     assert model.status_[0] in (Status.CONVERGED, Status.STATIONARY)
     cost = np.full(y.size, C)
     found = judge(model, K, y, cost)
-    assert abs(found.primal - found.dual) <= model.tol * abs(found.primal) + found.slop
+    size = abs(found.primal) + abs((found.alpha * y) @ K @ (found.alpha * y))
+    assert abs(found.primal - found.dual) <= model.tol * size
     if p > 1:
         margin = y * (K @ (found.alpha * y) + found.intercept)
         alpha = p * cost * np.maximum(0.0, 1.0 - margin) ** (p - 1.0)
         assert found.alpha == pytest.approx(alpha, abs=0.05 * alpha.max())
 
 
-@pytest.mark.parametrize(("p", "C"), [(2, 1.0), (2, 100.0), (3, 0.01), (3, 100.0)])
+@pytest.mark.parametrize(("p", "C"), [(2, 1.0), (2, 100.0), (3, 1.0), (3, 100.0)])
 def test_indefinite_kernel_without_a_maximum(p, C):
     """For p >= 2 the negative eigenvalues win over the conjugate: the dual is unbounded.
 

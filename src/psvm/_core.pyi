@@ -85,6 +85,7 @@ def solve_working_set(
     max_iter: int,
     max_time: float | None,
     on_round: Callable[[dict[str, Any]], bool] | None,
+    impatient: bool,
     threads: int,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...

@@ -68,13 +68,21 @@ def best_intercept(decision: Array, y: Array, cost: Array, loss: PNormHinge) -> 
         xi = np.maximum(y * (threshold - b), 0.0)
         return -float((y * cost) @ (xi / max(float(xi.max()), _TINY)) ** (loss.p - 1.0))
 
-    # A continuous increasing function of opposite signs at the ends: Brent's method, to the last
-    # bits, in a tenth of the evaluations of bisection.
     if slope(low) >= 0.0:
         return low
     if slope(high) <= 0.0:
         return high
-    return float(brentq(slope, low, high, xtol=1e-300, rtol=4.0 * _EPS, maxiter=300))
+    # Brent's method, to the last bits; near p = 1 the slope is almost a step, and halving is safer.
+    precision = _EPS * max(abs(low), abs(high))
+    root, found = brentq(
+        slope, low, high, xtol=precision, rtol=4.0 * _EPS, full_output=True, disp=False
+    )
+    if found.converged:
+        return float(root)
+    while high - low > precision and low < 0.5 * (low + high) < high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+    return 0.5 * (low + high)
 
 
 def _hinge_intercept(threshold: Array, positive: npt.NDArray[np.bool_], cost: Array) -> float:
@@ -124,8 +132,10 @@ def certify(
     with np.errstate(over="ignore"):  # far from the optimum a large p may leave the range
         primal = 0.5 * squared_norm + float(lost.sum())
         difference = float(np.sum(alpha * (margin - 1.0) + lost + conjugate))
-    if not np.isfinite(difference):
-        return Certificate(np.inf, -np.inf, np.inf, intercept)
-    dual = primal - difference
-    # Only an indefinite kernel can make the primal negative.
-    return Certificate(primal, dual, max(difference, 0.0) / max(abs(primal), _TINY), intercept)
+    # The terms are non-negative. A sum clearly below zero is rounding: it proves nothing. (Only an
+    # indefinite kernel has a negative squared norm; then the gap is relative to the magnitudes.)
+    magnitude = 0.5 * abs(squared_norm) + float(lost.sum())
+    if not np.isfinite(difference) or difference < -1e-6 * magnitude:
+        return Certificate(primal, -np.inf, np.inf, intercept)
+    gap = max(difference, 0.0) / max(magnitude, _TINY)
+    return Certificate(primal, primal - difference, gap, intercept)

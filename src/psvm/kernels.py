@@ -64,7 +64,9 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     else:
         squares = np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64)
     variance = float(share @ squares)
-    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+    # What is left of a constant X is the rounding of its mean.
+    rounding = (8.0 * float(np.finfo(np.float64).eps) * mean) ** 2
+    return 1.0 / (n_features * variance) if variance > rounding else 1.0
 
 
 @dataclass(frozen=True)
@@ -262,6 +264,11 @@ class TrainingKernel:
         """Row numbers of the given segments."""
         ranges = [np.arange(self.starts[s], self.starts[s + 1]) for s in segments]
         return np.concatenate(ranges).astype(np.int64)
+
+    def rows(self, segments: Sequence[int]) -> Any:
+        """The training rows of the given segments."""
+        columns = self.columns(segments)
+        return self.X if columns.size == self.size else self.X[columns]
 
     @cached_property
     def _shift(self) -> Array | None:

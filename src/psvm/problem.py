@@ -86,3 +86,22 @@ class SolveResult:
     status: Status
     n_iter: int
     history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def feasible(alpha: Array, y: Array, cost: Array, loss: PNormHinge, fit_intercept: bool) -> Array:
+    """The dual variables cut to their bounds, the heavier class scaled to ``sum alpha_i y_i = 0``.
+
+    Imbalances at the level of rounding are left alone, so that bounds stay exact.
+    """
+    alpha = np.maximum(alpha, 0.0)
+    if loss.p == 1.0:
+        alpha = np.minimum(alpha, cost)
+    if not fit_intercept:
+        return alpha
+    positive = y > 0
+    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    if abs(plus - minus) <= 1e-15 * (plus + minus):
+        return alpha
+    lighter = min(plus, minus)
+    factor = np.where(positive, lighter / max(plus, 1e-300), lighter / max(minus, 1e-300))
+    return np.asarray(alpha * factor)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psvm.problem import BinaryProblem
+from psvm.problem import BinaryProblem, feasible
 from psvm.solvers.choose import Certified
 
 Array = npt.NDArray[np.float64]
@@ -53,13 +53,6 @@ class WarmStart:
             alpha = warm.alpha[t]
         else:
             alpha = loss.alpha_of(warm.xi[t], cost)
-        if loss.p == 1.0:
-            alpha = np.minimum(alpha, cost)
-        if not problem.fit_intercept:
-            return alpha
-        positive = problem.y > 0
-        plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
-        lighter = min(plus, minus)
-        if not np.isfinite(plus + minus) or lighter <= 0.0:
+        if not np.isfinite(alpha).all():
             return np.zeros(problem.y.size)
-        return np.asarray(np.where(positive, alpha * (lighter / plus), alpha * (lighter / minus)))
+        return feasible(alpha, problem.y, cost, loss, problem.fit_intercept)

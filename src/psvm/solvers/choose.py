@@ -5,8 +5,9 @@
 2. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, the
    working-set solver goes on in float64 from where it stands.
 3. A small training set is polished by proximal Newton to machine precision, so that its result
-   does not depend on the order of rows; a larger problem goes there only when pair steps stall
-   (large C on an ill-conditioned kernel).
+   does not depend on the order of rows. A linear kernel with few features goes there at any size:
+   its systems have one unknown per feature. Other problems go there when pair steps stall (large C
+   on an ill-conditioned kernel).
 
 Every stage leaves its name in the ``"solver"`` field of its records.
 """
@@ -14,15 +15,19 @@ Every stage leaves its name in the ``"solver"`` field of its records.
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from psvm.certificate import Certificate, best_intercept, certify
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget, SolveResult, Status
+from psvm.solvers.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.proximal_newton import solve_proximal_newton
 from psvm.solvers.working_set import solve_working_set
 
@@ -30,10 +35,12 @@ Array = npt.NDArray[np.float64]
 
 # Rows of the whole training set up to which every problem is polished: some 10 ms at this size.
 SMALL = 500
-# Beyond this the matrix and its factor (72 MB each) are no longer a quick way out of a stall.
-RESCUE = 3000
-# Rounds of pair steps on a small problem before Newton takes over: enough for a good start.
-_SMALL_ROUNDS = 5
+# Rows up to which Newton is the way out of a stall: its matrix takes 200 MB, a step about a second.
+RESCUE = 5000
+# Rounds of pair steps before Newton takes over: enough for a good start.
+_FEW_ROUNDS = 5
+# Operations of one Newton system up to which a linear kernel is solved among its features.
+_FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row surely costs nothing.
 _OUTSIDE = 1e-2
 
@@ -57,20 +64,33 @@ def solve_kernel(
 ) -> Certified:
     """Solve one problem from a feasible ``alpha`` to the relative gap ``budget.tol``."""
     stages = _Stages(problem, kernel, budget, threads, cancel)
-    small = kernel.size <= SMALL
-    float32 = not small and kernel.float32_is_safe(budget.tol)
+    newton = kernel.size <= SMALL or stages.few_features
+    float32 = not newton and kernel.float32_is_safe(budget.tol)
 
-    # Aimed just below tol, so that the gap recomputed in float64 is at most tol.
-    best = stages.working_set(alpha, float32, rounds=_SMALL_ROUNDS if small else -1)
+    # Newton needs no start where its systems are small.
+    rounds = 0 if stages.few_features else _FEW_ROUNDS if newton else -1
+    best = stages.working_set(alpha, float32, rounds)
     if float32 and best.result.status is Status.CONVERGED and best.certificate.gap > budget.tol:
         best = stages.working_set(best.result.alpha, float32=False)
     if stages.over(best):
         return stages.finish(best)
-    if small or (best.result.status is Status.STALLED and problem.y.size <= RESCUE):
+    if newton or (best.result.status is Status.STALLED and problem.y.size <= RESCUE):
         best = stages.proximal_newton(best)
     if best.certificate.gap > budget.tol and not stages.over(best):
         best = stages.working_set(best.result.alpha, float32=False)
     return stages.finish(best)
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _one_blas_thread(rows: int) -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread for small systems, which its threads only slow down."""
+    if rows > 1000:
+        return nullcontext()
+    return cast(AbstractContextManager[Any], _thread_pools().limit(limits=1, user_api="blas"))
 
 
 @dataclass
@@ -86,9 +106,20 @@ class _Stages:
     history: list[dict[str, Any]] = field(default_factory=list)
     rounds: int = 0
 
-    def rest(self) -> Budget:
-        """What is left of the budget."""
+    @property
+    def few_features(self) -> bool:
+        """Whether this is a linear kernel with so few features that w is the better unknown."""
+        if self.kernel.kernel.function != "linear":
+            return False
+        n, d = self.problem.y.size, self.kernel.X.shape[1]
+        return d < n and n * float(d) ** 2 <= _FEW_OPERATIONS
+
+    def rest(self, solver: str) -> Budget:
+        """What is left of the budget for a stage, whose rounds are told on as this solve's."""
         rest = self.budget
+        if rest.on_round is not None:
+            tell = rest.on_round
+            rest = replace(rest, on_round=lambda record: tell(self.numbered(record, solver)))
         if rest.max_time is not None:
             spent = time.perf_counter() - self.start
             rest = replace(rest, max_time=max(rest.max_time - spent, 0.0))
@@ -101,13 +132,24 @@ class _Stages:
         status = best.result.status
         if status in (Status.STOPPED, Status.MAX_TIME, Status.UNBOUNDED, Status.STATIONARY):
             return True
-        return status is Status.MAX_ITER and self.rest().max_iter == 0
+        return status is Status.MAX_ITER and 0 <= self.budget.max_iter <= self.rounds
+
+    def numbered(self, record: dict[str, Any], solver: str) -> dict[str, Any]:
+        """The record of a stage as one of the whole solve."""
+        return {
+            **record,
+            "iteration": record["iteration"] + self.rounds,
+            "seconds": record["seconds"] + (self.history[-1]["seconds"] if self.history else 0.0),
+            "solver": solver,
+        }
 
     def working_set(self, alpha: Array, float32: bool, rounds: int = -1) -> Certified:
         """Pair steps from ``alpha``, for at most ``rounds`` rounds if that is not negative."""
-        rest = self.rest()
+        solver = f"working_set_float{32 if float32 else 64}"
+        rest = self.rest(solver)
         if rounds >= 0 and not 0 <= rest.max_iter <= rounds:
             rest = replace(rest, max_iter=rounds)
+        # Aimed just below tol, so that the gap recomputed in float64 is at most tol.
         result = solve_working_set(
             self.problem,
             self.kernel,
@@ -116,25 +158,32 @@ class _Stages:
             float32=float32,
             threads=self.threads,
             cancel=self.cancel,
+            impatient=self.problem.y.size <= RESCUE,
         )
-        return self.certified(result, f"working_set_float{32 if float32 else 64}")
+        return self.certified(result, solver)
 
     def proximal_newton(self, best: Certified) -> Certified:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""
-        gram = self.kernel.gram(self.problem.segments, self.threads)
-        result = solve_proximal_newton(self.problem, gram, best.result.alpha, self.rest())
+        problem, solver = self.problem, "proximal_newton"
+        with _one_blas_thread(problem.y.size):
+            if self.few_features:
+                space: Space = FeatureSpace(self.kernel.rows(problem.segments), problem.y)
+            else:
+                space = space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
+            result = solve_proximal_newton(problem, space, best.result.alpha, self.rest(solver))
         if result is None:
             return best
-        polished = self.certified(result, "proximal_newton")
+        polished = self.certified(result, solver)
         return polished if polished.certificate.gap <= best.certificate.gap else best
 
     def certified(self, result: SolveResult, solver: str) -> Certified:
         """Certify a result from decision values in float64, and keep its records."""
         problem = self.problem
-        began = self.history[-1]["seconds"] if self.history else 0.0
-        for record in result.history:
-            seconds = began + record["seconds"]
-            self.history.append({**record, "seconds": seconds, "solver": solver})
+        records = [self.numbered(record, solver) for record in result.history]
+        # A further stage starts where the last one ended; that point is on record already.
+        self.history += [
+            record for record in records if record["iteration"] > self.rounds or not self.history
+        ]
         self.rounds += result.n_iter
         result.decision = self.exact_decision(result)
         certificate = certify(

@@ -26,8 +26,13 @@ def solve_working_set(
     float32: bool,
     threads: int,
     cancel: Any = None,
+    impatient: bool = False,
 ) -> SolveResult:
-    """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries."""
+    """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
+
+    The status is STALLED when the gap would take tens of thousands of rounds to close, or only
+    hundreds if ``impatient`` (when another solver can take over).
+    """
     matrix = kernel.float32 if float32 else kernel.float64
     outcome = _core.solve_working_set(
         matrix,
@@ -42,6 +47,7 @@ def solve_working_set(
         budget.max_iter,
         budget.max_time,
         budget.on_round,
+        impatient,
         threads,
         cancel,
     )
