@@ -333,7 +333,10 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
 
 NB_MODULE(_core, m) {
   m.doc() = "The loops of psvm that must be C++.";
-  nb::class_<Cancel>(m, "Cancel").def(nb::init<>()).def("set", [](Cancel& c) { c.flag = true; });
+  nb::class_<Cancel>(m, "Cancel")
+      .def(nb::init<>())
+      .def("set", [](Cancel& c) { c.flag = true; })
+      .def("is_set", [](const Cancel& c) { return c.flag.load(); });
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

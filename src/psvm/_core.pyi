@@ -8,6 +8,7 @@ Array = npt.NDArray[np.float64]
 
 class Cancel:
     def set(self) -> None: ...
+    def is_set(self) -> bool: ...
 
 class _Kernel:
     @classmethod

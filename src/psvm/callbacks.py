@@ -6,7 +6,6 @@ values in its metadata; a callback that answers True at the end of a round stops
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 try:
@@ -35,14 +34,13 @@ class FitReporter:
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
-    @property
-    def on_round(self) -> Callable[[dict[str, Any]], bool] | None:
-        """What a solver calls with the record of a round; a true answer stops it."""
-        return self._round if self.active else None
-
-    def _round(self, record: dict[str, Any]) -> bool:
+    def round(self, problem: int, record: dict[str, Any]) -> bool:
+        """Tell of one outer iteration; a true answer stops the solve of this binary problem."""
+        if not self.active:
+            return False
         context = self._context.subcontext(task_name="round")
-        told = {"estimator": self._estimator, **self._data, "metadata": dict(record)}
+        metadata = {**record, "problem": problem}
+        told = {"estimator": self._estimator, **self._data, "metadata": metadata}
         context.call_on_fit_task_begin(**told)
         return bool(context.call_on_fit_task_end(**told))
 

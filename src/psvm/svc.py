@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
@@ -21,14 +20,13 @@ from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
 from psvm.loss import PNormHinge
 from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, votes_of_pairs
 from psvm.problem import BinaryProblem, Budget, Status
+from psvm.progress import ProgressLog
 from psvm.solvers.choose import Certified
 from psvm.solvers.together import solve_together
 from psvm.warm_start import WarmStart
 
 Array = npt.NDArray[np.float64]
 KernelParameter = str | Callable[[Any, Any], Any]
-
-logger = logging.getLogger("psvm")
 
 
 class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -83,7 +81,8 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     warm_start : bool, default=False
         Whether a further ``fit`` on the same rows starts from the present solution.
     verbose : int, default=0
-        1 reports every binary problem, 2 every outer iteration, to the logger "psvm".
+        1 reports progress once a second and every binary problem, 2 every outer iteration, to the
+        logger "psvm" (and so to standard error, unless logging is configured otherwise).
     n_jobs : int or None, default=None
         Threads; None takes as many as OpenMP may use (all cores, unless limited by
         OMP_NUM_THREADS, threadpoolctl or a joblib worker).
@@ -231,8 +230,13 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             tol=check.check_tol(self.tol),
             max_iter=check.check_max_iter(self.max_iter),
             max_time=check.check_max_time(self.max_time),
-            on_round=reporter.on_round,
         )
+        log = ProgressLog(self.verbose)
+
+        def on_round(problem: int, record: dict[str, Any]) -> bool:
+            log.round(problem, record)
+            return reporter.round(problem, record)
+
         check_classification_targets(y)
         weight = check.check_weights(sample_weight, X)
         kept = np.flatnonzero(weight > 0.0)
@@ -255,7 +259,9 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         problems = self._problems(codes[order], cost[order], loss, pairwise)
         warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
         begin = [WarmStart.alpha_for(warm, t, problem) for t, problem in enumerate(problems)]
-        solved = solve_together(problems, begin, kernel, budget)
+        solved = solve_together(problems, begin, kernel, budget, on_round, in_order=reporter.active)
+        for t, one in enumerate(solved):
+            log.done(t, one.certificate.gap, one.result.n_iter, one.result.status)
         if self.warm_start:
             self._warm = WarmStart.of(problems, solved)
         self._kernel = kernel.kernel
@@ -350,26 +356,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.shape_fit_ = X.shape
 
     def _report(self, solved: list[Certified], tol: float) -> None:
-        """Log the fit, raise if it has no solution, warn if it is not within ``tol``."""
-        for t, one in enumerate(solved):
-            if self.verbose >= 2:
-                for record in one.result.history:
-                    logger.info(
-                        "problem %d, %s, iteration %d: gap %.2e after %.2f s",
-                        t,
-                        record["solver"],
-                        record["iteration"],
-                        record["gap"],
-                        record["seconds"],
-                    )
-            if self.verbose >= 1:
-                logger.info(
-                    "problem %d: gap %.2e after %d iterations (%s)",
-                    t,
-                    one.certificate.gap,
-                    one.result.n_iter,
-                    one.result.status,
-                )
+        """Raise if the fit has no solution, warn if it is not within ``tol``."""
         if np.isinf(self.C) and any(one.result.status is Status.UNBOUNDED for one in solved):
             raise ValueError(
                 "C=inf asks for a hard margin, but the classes are not separable in this kernel. "

@@ -15,18 +15,17 @@ Every stage leaves its name in the ``"solver"`` field of its records.
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from psvm.certificate import Certificate, best_intercept, certify
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget, SolveResult, Status
+from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.proximal_newton import solve_proximal_newton
 from psvm.solvers.working_set import solve_working_set
@@ -79,18 +78,6 @@ def solve_kernel(
     if best.certificate.gap > budget.tol and not stages.over(best):
         best = stages.working_set(best.result.alpha, float32=False)
     return stages.finish(best)
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _one_blas_thread(rows: int) -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread for small systems, which its threads only slow down."""
-    if rows > 1000:
-        return nullcontext()
-    return cast(AbstractContextManager[Any], _thread_pools().limit(limits=1, user_api="blas"))
 
 
 @dataclass
@@ -165,7 +152,8 @@ class _Stages:
     def proximal_newton(self, best: Certified) -> Certified:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""
         problem, solver = self.problem, "proximal_newton"
-        with _one_blas_thread(problem.y.size):
+        # BLAS threads only slow down small systems.
+        with one_blas_thread() if problem.y.size <= 1000 else nullcontext():
             if self.few_features:
                 space: Space = FeatureSpace(self.kernel.rows(problem.segments), problem.y)
             else:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from psvm import _core
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget
+from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.choose import SMALL, Certified, solve_kernel
 
 Array = npt.NDArray[np.float64]
@@ -24,33 +25,35 @@ def solve_together(
     starts: Sequence[Array],
     kernel: TrainingKernel,
     budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool],
+    *,
+    in_order: bool,
 ) -> list[Certified]:
     """Solve every problem from its start; they share the kernel's rows, threads and time.
 
-    With a callback (``budget.on_round``) problems run in order, on the calling thread.
+    ``on_round`` gets the number of a problem and the record of one of its rounds, and stops that
+    problem by a true answer. With ``in_order`` problems run one after the other, on the calling
+    thread.
     """
     began = time.perf_counter()
     workers = min(kernel.threads, len(problems))
-    alone = workers == 1 or budget.on_round is not None
+    alone = workers == 1 or in_order
     cancel = _core.Cancel()
 
-    def solve(problem: BinaryProblem, start: Array) -> Certified:
-        rest = budget
+    def solve(t: int) -> Certified:
+        rest = replace(budget, on_round=lambda record: on_round(t, record) or cancel.is_set())
         if budget.max_time is not None:
             left = budget.max_time - (time.perf_counter() - began)
-            rest = replace(budget, max_time=max(left, 0.0))
+            rest = replace(rest, max_time=max(left, 0.0))
         threads = kernel.threads if alone else 1
-        return solve_kernel(problem, kernel, start, rest, threads=threads, cancel=cancel)
+        return solve_kernel(problems[t], kernel, starts[t], rest, threads=threads, cancel=cancel)
 
     if alone:
-        return [solve(problem, start) for problem, start in zip(problems, starts, strict=True)]
+        return [solve(t) for t in range(len(problems))]
     _prepare(kernel, budget)
     # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        tasks: list[Future[Certified]] = [
-            pool.submit(solve, problem, start)
-            for problem, start in zip(problems, starts, strict=True)
-        ]
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+        tasks: list[Future[Certified]] = [pool.submit(solve, t) for t in range(len(problems))]
         try:
             # Short waits let the main thread answer signals.
             pending = set(tasks)
