@@ -27,7 +27,12 @@ MAX_LINES = 500
 # only the mathematics, never the solvers they judge.
 GROUND = {"_core", "bounds", "certificate", "data", "kernels", "loss", "problem"}
 SOLVING = GROUND | {"solvers", "multiclass"}
-DOOR = {"callbacks", "validation", "warm_start"}  # what stands between an estimator and its caller
+DOOR = {
+    "callbacks",
+    "progress",
+    "validation",
+    "warm_start",
+}  # what stands between an estimator and its caller
 ESTIMATORS = {"svc", "linear", "search"}
 MAY_IMPORT = {
     "loss": set(),
@@ -41,6 +46,7 @@ MAY_IMPORT = {
     "warm_start": GROUND | {"solvers"},
     "callbacks": set(),
     "validation": {"kernels"},
+    "progress": set(),
     "svc": SOLVING | DOOR,
     "linear": SOLVING | DOOR,
     "search": SOLVING | DOOR | {"svc", "linear"},

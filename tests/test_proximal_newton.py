@@ -12,6 +12,7 @@ from strategies import costs, exponents, seeds
 from psvm.certificate import certify
 from psvm.loss import PNormHinge
 from psvm.problem import BinaryProblem, Budget, Status
+from psvm.solvers.newton_spaces import FeatureSpace, KernelSpace, cholesky_in_place, space_of
 from psvm.solvers.proximal_newton import prox_dual, solve_proximal_newton
 
 
@@ -54,7 +55,7 @@ def test_cold_start_reaches_machine_precision(p, fit_intercept):
     X, y = noisy(n=50, seed=4)
     K, cost = kernel_matrix("rbf", X), np.full(50, 2.0)
     problem = BinaryProblem([0], y, cost, PNormHinge(p), fit_intercept)
-    result = solve_proximal_newton(problem, K, np.zeros(50), Budget())
+    result = solve_proximal_newton(problem, space_of(K, y), np.zeros(50), Budget())
     assert result is not None
     assert result.status is Status.CONVERGED
     proof = certify(result.alpha, K @ (result.alpha * y), y, cost, PNormHinge(p), fit_intercept)
@@ -63,10 +64,36 @@ def test_cold_start_reaches_machine_precision(p, fit_intercept):
     assert proof.primal == pytest.approx(best.upper, rel=1e-6)
 
 
-def test_indefinite_kernel_is_not_its_business():
-    """Where the linear system cannot be solved it says so instead of guessing."""
+@pytest.mark.parametrize("p", [1.0, 1.25, 2.0, 3.0])
+def test_both_spaces_give_the_same_solution(p):
+    """Few features or their kernel matrix: one optimum."""
+    X, y = noisy(n=60, seed=5)
+    problem = BinaryProblem([0], y, np.full(60, 3.0), PNormHinge(p))
+    among_rows = solve_proximal_newton(problem, KernelSpace(X @ X.T, y), np.zeros(60), Budget())
+    among_features = solve_proximal_newton(problem, FeatureSpace(X, y), np.zeros(60), Budget())
+    assert among_rows.decision == pytest.approx(among_features.decision, rel=1e-6, abs=1e-6)
+
+
+def test_low_rank_matrix_becomes_features():
+    """A linear kernel is factored; a full-rank one stays a matrix."""
+    X, y = noisy(n=60, seed=5)
+    assert isinstance(space_of(X @ X.T, y), FeatureSpace)
+    assert isinstance(space_of(kernel_matrix("rbf", X, gamma=5.0), y), KernelSpace)
+
+
+def test_indefinite_kernel_is_refused():
+    """A matrix that is not positive semidefinite has no w."""
     X, y = noisy(n=40, seed=6)
     K = kernel_matrix("sigmoid", X, gamma=0.5, coef0=-0.5)
-    problem = BinaryProblem([0], y, np.full(40, 100.0), PNormHinge(3.0))
-    result = solve_proximal_newton(problem, K, np.zeros(40), Budget())
-    assert result is None or result.status is not Status.CONVERGED
+    with pytest.raises(np.linalg.LinAlgError, match="not positive semidefinite"):
+        space_of(K, y)
+
+
+def test_blocked_cholesky():
+    """Small blocks, so that the blocked branch runs."""
+    A = np.random.default_rng(0).normal(size=(50, 50))
+    A = A @ A.T + np.eye(50)
+    factor = np.tril(cholesky_in_place(A.copy(), block=8))
+    assert factor @ factor.T == pytest.approx(A)
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky_in_place(-A, block=8)

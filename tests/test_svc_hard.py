@@ -1,8 +1,12 @@
 """Ill-conditioned problems of a few hundred rows: large C, many duplicates, extreme exponents."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from referee import SHAPES, check_certificate, kernel_matrix
+from sklearn.exceptions import ConvergenceWarning
 from small_data import noisy
 
 from psvm import PSVC
@@ -87,3 +91,49 @@ def test_hard_margin_beyond_the_polished_size(n, fit_intercept):
     coef = np.zeros(n)
     coef[model.support_] = model.dual_coef_[0]
     assert model.primal_objective_[0] == pytest.approx(0.5 * coef @ K @ coef, rel=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("p", [3, 10, 50])
+def test_random_labels_at_a_large_exponent(p, sparse):
+    """Coinciding rows with both labels, large C and p: alpha is huge, but nothing is unbounded."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 5)) * (rng.random((700, 5)) < 0.2)
+    y = rng.choice([-1.0, 1.0], size=700)
+    model = PSVC(p=p, C=8000.0, gamma=0.03).fit(sp.csr_matrix(X) if sparse else X, y)
+    assert model.status_ == [Status.CONVERGED]
+    check_certificate(model, kernel_matrix("rbf", X, gamma=0.03), y, np.full(700, 8000.0))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("p", [1, 1.25, 2, 3, 50])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian", "exponential"])
+def test_rows_of_zeros(kernel, p, sparse):
+    """Nothing to see: the decision is the best constant, the majority; a hard margin is refused."""
+    X, y = np.zeros((6, 2)), np.array([0, 1, 0, 1, 1, 1])
+    X = sp.csr_matrix(X) if sparse else X
+    model = PSVC(p=p, kernel=kernel).fit(X, y)
+    assert model.predict(X).tolist() == [1] * 6
+    assert np.ptp(model.decision_function(X)) == 0.0
+    with pytest.raises(ValueError, match="separable"):
+        PSVC(p=p, C=np.inf, kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize("p", [100.0, 200.0, 1000.0])
+def test_exponents_beyond_the_usual(p):
+    """p is any real number: certified, or a warning with the gap; no other warning, no hang."""
+    X, y = noisy(n=200, d=2, seed=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = PSVC(p=p, C=10.0, gamma=0.1).fit(X, y)
+    assert all(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    assert model.dual_gap_[0] <= 1e-4 or caught
+    assert np.all(np.isfinite(model.decision_function(X)))
+
+
+def test_offset_of_a_linear_kernel():
+    """With an intercept the offset of the data is immaterial: X + 1000 is solved like X."""
+    X, y = noisy(n=600, d=20, seed=6)
+    near, far = (PSVC(p=1, C=1e4, kernel="linear").fit(Z, y) for Z in (X, X + 1000.0))
+    assert far.status_ == [Status.CONVERGED]
+    assert far.primal_objective_[0] == pytest.approx(near.primal_objective_[0], rel=1e-4)

@@ -92,6 +92,7 @@ class _Stages:
     start: float = field(default_factory=time.perf_counter)
     history: list[dict[str, Any]] = field(default_factory=list)
     rounds: int = 0
+    indefinite: bool = False
 
     @property
     def few_features(self) -> bool:
@@ -154,15 +155,23 @@ class _Stages:
         problem, solver = self.problem, "proximal_newton"
         # BLAS threads only slow down small systems.
         with one_blas_thread() if problem.y.size <= 1000 else nullcontext():
-            if self.few_features:
-                space: Space = FeatureSpace(self.kernel.rows(problem.segments), problem.y)
-            else:
-                space = space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
+            try:
+                space = self.space()
+            except np.linalg.LinAlgError:
+                self.indefinite = True
+                return best
             result = solve_proximal_newton(problem, space, best.result.alpha, self.rest(solver))
         if result is None:
             return best
         polished = self.certified(result, solver)
         return polished if polished.certificate.gap <= best.certificate.gap else best
+
+    def space(self) -> Space:
+        """Where Newton's method keeps w."""
+        problem = self.problem
+        if self.few_features:
+            return FeatureSpace(self.kernel.rows(problem.segments), problem.y)
+        return space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
 
     def certified(self, result: SolveResult, solver: str) -> Certified:
         """Certify a result from decision values in float64, and keep its records."""
@@ -211,8 +220,9 @@ class _Stages:
     def finish(self, best: Certified) -> Certified:
         """The whole story, with a status that agrees with the certificate."""
         status = best.result.status
-        if best.certificate.gap <= self.budget.tol and status is not Status.STATIONARY:
-            status = Status.CONVERGED
+        if best.certificate.gap <= self.budget.tol:
+            indefinite = self.indefinite or status is Status.STATIONARY
+            status = Status.STATIONARY if indefinite else Status.CONVERGED
         elif status is Status.CONVERGED:
             status = Status.STALLED
         best.result = replace(

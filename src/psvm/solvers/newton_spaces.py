@@ -168,15 +168,22 @@ def space_of(gram: Array, y: Array) -> KernelSpace | FeatureSpace:
 
     A linear or polynomial kernel has the rank of its features, and with a large C the solution is
     a small difference of large multiples of nearly dependent rows: among features it is not.
+
+    Raises LinAlgError if the matrix is not positive semidefinite.
     """
     n = gram.shape[0]
     tolerance = n * float(np.finfo(np.float64).eps) * float(np.max(np.diag(gram), initial=0.0))
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(gram, tol=tolerance, lower=1)
-    if rank > n // 2:
+    if rank == n:
         return KernelSpace(gram, y)
     features = np.empty((n, rank))
     features[pivots - 1] = np.tril(factor)[:, :rank]
-    return FeatureSpace(features, y)
+    # What the factor leaves out is rounding, or a part of the matrix that is not positive.
+    probe = np.cos(np.arange(1.0, n + 1.0))
+    left_out = gram @ probe - features @ (features.T @ probe)
+    if np.linalg.norm(left_out) > 1e3 * tolerance * np.linalg.norm(probe):
+        raise np.linalg.LinAlgError("the kernel matrix is not positive semidefinite")
+    return FeatureSpace(features, y) if rank <= n // 2 else KernelSpace(gram, y)
 
 
 def cholesky_in_place(matrix: Array, block: int = 256) -> Array:

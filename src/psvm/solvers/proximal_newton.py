@@ -95,7 +95,7 @@ class _ProximalNewton:
         self.y, self.cost = problem.y, problem.cost
         self.fit_intercept = problem.fit_intercept
         # The hard margin is p = 1 without an upper bound.
-        hard = problem.hard_margin
+        hard = self.hard = problem.hard_margin
         self.loss = PNormHinge(1.0) if hard else problem.loss
         self.mean_cost = 1.0 if hard else float(self.cost.mean())
         self.space, self.budget = space, budget
@@ -165,6 +165,8 @@ class _ProximalNewton:
             "changed": active,
         }
         self.history.append(record)
+        if self.hard and not self.separable(self.prox(self.margin)[0]):
+            return Status.UNBOUNDED
         asked = self.budget.on_round is not None and self.budget.on_round(record)
         # Rounding has the last word; a cold start may idle for long before the gap falls.
         gap = certificate.gap
@@ -179,6 +181,15 @@ class _ProximalNewton:
         if 0 <= self.budget.max_iter <= iteration:
             return Status.MAX_ITER
         return None
+
+    def separable(self, alpha: Array) -> bool:
+        """Whether alpha leaves room for a hard margin of a millionth of the data's radius.
+
+        Any separating w has ``||w|| >= sum alpha / ||w(alpha)||``, for every feasible alpha.
+        """
+        alpha = feasible(alpha, self.y, self.cost, self.loss, self.fit_intercept)
+        w, total = self.space.image(alpha), float(alpha.sum())
+        return total == 0.0 or self.space.inner(w, w) > 1e-12 * self.space.largest * total**2
 
     def consider(self, alpha: Array) -> Certificate:
         """Certify a dual candidate, made feasible, and remember it if it is the best so far."""
