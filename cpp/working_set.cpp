@@ -60,7 +60,7 @@ class WorkingSetSolver {
 
     WorkingSetResult result;
     index_t changed = 0;
-    double best_gap = infinity;
+    double best_gap = infinity, best_dual = -infinity;
     for (index_t iteration = 0;; ++iteration) {
       const RoundRecord record = certify(iteration, changed);
       result.history.push_back(record);
@@ -85,9 +85,10 @@ class WorkingSetSolver {
         result.status = "max_iter";
       else if (run_.seconds() >= budget_.max_time)
         result.status = "max_time";
-      else if (hopeless(result.history))
+      else if (hopeless(result.history) || out_of_digits(record, best_dual))
         result.status = "stalled";
       if (!result.status.empty()) break;
+      best_dual = std::max(best_dual, record.dual);
       select(iteration);
       changed = solve_selected();
       run_.check();
@@ -173,7 +174,7 @@ class WorkingSetSolver {
       const double magnitude = 0.5 * std::abs(squared_norm) + lost;
       record.primal = 0.5 * squared_norm + lost;
       record.dual = record.primal - difference;
-      record.gap = difference < -1e-6 * magnitude
+      record.gap = !std::isfinite(difference) || difference < -1e-6 * magnitude
                        ? infinity
                        : std::max(difference, 0.0) / std::max(magnitude, 1e-300);
     }
@@ -184,8 +185,8 @@ class WorkingSetSolver {
   // lets the dual grow for ever.
   bool out_of_bounds(const RoundRecord& record) {
     if (hard_margin_) return false;
-    indefinite_ |= record.dual > 1.000001 * total_cost_;
-    return !(record.dual <= 1e6 * total_cost_);
+    indefinite_ |= std::isfinite(record.dual) && record.dual > 1.01 * total_cost_;
+    return std::isfinite(record.dual) && record.dual > 1e6 * total_cost_;
   }
 
   // Hard margin: any separating w has |w| >= sum alpha / |w(alpha)|, that is a margin of at most
@@ -195,6 +196,11 @@ class WorkingSetSolver {
     double radius = 0.0;
     for (const index_t i : rows_) radius = std::max(radius, kernel_.diagonal()[at(i)]);
     return squared_norm_ < 1e-12 * radius * total_alpha_ * total_alpha_;
+  }
+
+  // Exact pair steps never lower the dual: if it falls, alpha is too large for the entries' digits.
+  static bool out_of_digits(const RoundRecord& record, double best_dual) {
+    return !std::isfinite(record.dual) || record.dual < best_dual - 1e-4 * std::abs(best_dual);
   }
 
   // Whether the gap would take very many rounds more, if it goes on as over the last window: tens

@@ -248,13 +248,14 @@ PEAK = """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8000, 80))
     y = np.sign(X[:, 0] + rng.normal(size=8000))
-    few = PSVC(cache_size=cache).fit(X[:2000], y[:2000])
     def peak():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    before = peak()
     if what == "fit":
+        before = peak()
         PSVC(tol=1e-3, cache_size=cache).fit(X, y)
     else:
+        few = PSVC(cache_size=cache).fit(X[:2000], y[:2000])
+        before = peak()
         few.decision_function(np.tile(X, (12, 1)).astype(np.float32))
     print(peak() - before)
 """

@@ -129,7 +129,9 @@ def certify(
     xi = np.maximum(1.0 - margin, 0.0)
     lost = loss.value(xi, cost)
     conjugate = loss.conjugate(alpha, cost)
-    with np.errstate(over="ignore"):  # far from the optimum a large p may leave the range
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # far from the optimum a large p may leave the range
         primal = 0.5 * squared_norm + float(lost.sum())
         difference = float(np.sum(alpha * (margin - 1.0) + lost + conjugate))
     # The terms are non-negative. A sum clearly below zero is rounding: it proves nothing. (Only an

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from psvm.certificate import Certificate, best_intercept, certify
 from psvm.kernels import TrainingKernel
@@ -68,9 +69,7 @@ def solve_kernel(
 
     # Newton needs no start where its systems are small.
     rounds = 0 if stages.few_features else _FEW_ROUNDS if newton else -1
-    best = stages.working_set(alpha, float32, rounds)
-    if float32 and best.result.status is Status.CONVERGED and best.certificate.gap > budget.tol:
-        best = stages.working_set(best.result.alpha, float32=False)
+    best = stages.working_set(alpha, float32, rounds, impatient=problem.y.size <= RESCUE)
     if stages.over(best):
         return stages.finish(best)
     if newton or (best.result.status is Status.STALLED and problem.y.size <= RESCUE):
@@ -131,7 +130,9 @@ class _Stages:
             "solver": solver,
         }
 
-    def working_set(self, alpha: Array, float32: bool, rounds: int = -1) -> Certified:
+    def working_set(
+        self, alpha: Array, float32: bool, rounds: int = -1, impatient: bool = False
+    ) -> Certified:
         """Pair steps from ``alpha``, for at most ``rounds`` rounds if that is not negative."""
         solver = f"working_set_float{32 if float32 else 64}"
         rest = self.rest(solver)
@@ -146,7 +147,7 @@ class _Stages:
             float32=float32,
             threads=self.threads,
             cancel=self.cancel,
-            impatient=self.problem.y.size <= RESCUE,
+            impatient=impatient,
         )
         return self.certified(result, solver)
 
@@ -170,7 +171,11 @@ class _Stages:
         """Where Newton's method keeps w."""
         problem = self.problem
         if self.few_features:
-            return FeatureSpace(self.kernel.rows(problem.segments), problem.y)
+            X = self.kernel.rows(problem.segments)
+            if problem.fit_intercept and not sp.issparse(X):
+                # The intercept takes up any offset of the features; without it digits are kept.
+                X = X - X.mean(axis=0, dtype=np.float64)
+            return FeatureSpace(X, problem.y)
         return space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
 
     def certified(self, result: SolveResult, solver: str) -> Certified:

@@ -65,7 +65,7 @@ class KernelSpace:
     def __init__(self, gram: Array, y: Array) -> None:
         self.Q = y[:, None] * gram * y[None, :]
         self.y = y
-        self.largest = float(np.max(np.diag(gram), initial=1e-300))
+        self.largest = float(np.max(np.diag(gram))) or 1.0
 
     def image(self, alpha: Array) -> Array:
         """``sum_i alpha_i r_i``."""
@@ -117,7 +117,7 @@ class FeatureSpace:
     def __init__(self, X: Any, y: Array) -> None:
         self.X, self.y = X, y
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-        self.largest = float(np.max(np.asarray(squares), initial=1e-300))
+        self.largest = float(np.max(np.asarray(squares))) or 1.0
 
     def image(self, alpha: Array) -> Array:
         """``sum_i alpha_i r_i``."""
