@@ -97,7 +97,7 @@ class KernelSpace:
         root = np.sqrt(weight[active])
         system = Q[np.ix_(active, active)] * root[:, None] * root[None, :]
         system[np.diag_indices(active.size)] += 1.0
-        factor = (cholesky_in_place(system), True)
+        factor = (damped_cholesky(system), True)
         right = error[active] / root - root * (Q[active] @ direction)
         solution = scipy.linalg.cho_solve(factor, right)
         db = 0.0
@@ -159,7 +159,7 @@ class FeatureSpace:
         else:
             system[d, d] = float(weight[active].sum()) + damping
         system[d, :d] = system[:d, d]
-        solution = scipy.linalg.cho_solve((cholesky_in_place(system), True), right)
+        solution = scipy.linalg.cho_solve((damped_cholesky(system), True), right)
         return solution[:d], float(solution[d])
 
 
@@ -186,6 +186,23 @@ def space_of(gram: Array, y: Array) -> KernelSpace | FeatureSpace:
     return FeatureSpace(features, y) if rank <= n // 2 else KernelSpace(gram, y)
 
 
+def damped_cholesky(matrix: Array) -> Array:
+    """The lower Cholesky factor of a matrix that is positive definite up to rounding.
+
+    Weights of many orders of magnitude can make rounding win; a diagonal just large enough to hold
+    against it still gives a direction of descent.
+    """
+    largest = float(np.max(np.diag(matrix)))
+    for damping in (0.0, 1e-14, 1e-12, 1e-10):
+        damped = matrix.copy()
+        damped[np.diag_indices(matrix.shape[0])] += damping * largest
+        try:
+            return cholesky_in_place(damped)
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("the system of the Newton step is not positive definite")
+
+
 def cholesky_in_place(matrix: Array, block: int = 256) -> Array:
     """The lower Cholesky factor of a symmetric matrix, in blocks short enough for Ctrl-C.
 
@@ -194,7 +211,9 @@ def cholesky_in_place(matrix: Array, block: int = 256) -> Array:
     """
     n = matrix.shape[0]
     if n <= 4 * block:
-        return np.asarray(scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True))
+        return np.asarray(
+            scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        )
     for begin in range(0, n, block):
         end = min(begin + block, n)
         own = scipy.linalg.cholesky(matrix[begin:end, begin:end], lower=True)

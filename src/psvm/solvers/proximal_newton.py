@@ -107,6 +107,10 @@ class _ProximalNewton:
         self.best = (Certificate(np.inf, -np.inf, np.inf, 0.0), alpha, np.zeros_like(alpha))
         self.history: list[dict[str, Any]] = []
         certificate = self.consider(alpha)
+        if not hard and not certificate.primal <= float(self.cost.sum()):
+            # Worse than w = 0, b = 0: with a large p such a start costs more than it gives.
+            alpha = np.zeros_like(alpha)
+            certificate = self.consider(alpha)
         self.w, self.b = np.array(space.image(alpha)), certificate.intercept
         self.margin = space.margins(self.w) + self.b * self.y
         self.centre = np.array(alpha)
