@@ -38,6 +38,9 @@ _OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
 # Kernel values in memory at once during a product, in bytes.
 _BLOCK_BYTES = 64 * 2**20
 
+# Rows centred at once for gamma="scale".
+_GAMMA_ROWS = 2**14
+
 # Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
 _WIDE = 2**16
 
@@ -54,16 +57,21 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     if gamma == "auto":
         return 1.0 / int(n_features)
     share = weight / (weight.sum() * n_features)
-    mean = float(share @ np.asarray(X.sum(axis=1), dtype=np.float64).ravel())
-    if sp.issparse(X):
-        # The zeros that are not stored deviate by the mean, too.
-        centred = X.astype(np.float64, copy=True)
-        stored = np.diff(centred.indptr)
-        centred.data = (centred.data - mean) ** 2
-        squares = np.asarray(centred.sum(axis=1)).ravel() + (n_features - stored) * mean**2
-    else:
-        squares = np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64)
-    variance = float(share @ squares)
+    mean = float(share @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel())
+    variance = 0.0
+    # In blocks: a centred copy of X may not fit in memory.
+    for begin in range(0, X.shape[0], _GAMMA_ROWS):
+        rows = slice(begin, begin + _GAMMA_ROWS)
+        block = X[rows]
+        if sp.issparse(block):
+            # The zeros that are not stored deviate by the mean, too.
+            stored = np.diff(block.indptr)
+            block.data = (block.data - mean) ** 2
+            squares = np.asarray(block.sum(axis=1)).ravel() + (n_features - stored) * mean**2
+        else:
+            deviation = block - mean
+            squares = np.einsum("ij,ij->i", deviation, deviation, dtype=np.float64)
+        variance += float(share[rows] @ squares)
     # What is left of a constant X is the rounding of its mean.
     rounding = (8.0 * float(np.finfo(np.float64).eps) * mean) ** 2
     return 1.0 / (n_features * variance) if variance > rounding else 1.0
@@ -325,8 +333,8 @@ class TrainingKernel:
         """Mean squared norm of the rows, centred where the kernel is computed so."""
         if sp.issparse(self.X):
             return float(self.X.multiply(self.X).sum()) / self.size
-        centred = self.X if self._shift is None else self.X - self._shift
-        return float(np.einsum("ij,ij->", centred, centred, dtype=np.float64)) / self.size
+        squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
+        return squared - (0.0 if self._shift is None else float(self._shift @ self._shift))
 
     def decision(
         self,

@@ -435,8 +435,9 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             support: Any = self.support_
         else:
             support = self.support_vectors_
-            if sp.issparse(X) != sp.issparse(support) and kernel.of_features:
-                X = sp.csr_matrix(X) if sp.issparse(support) else X.toarray()
+            # Of a sparse and a dense side the dense one is converted: nothing is densified.
+            if kernel.of_features and sp.issparse(X) != sp.issparse(support):
+                X, support = sp.csr_matrix(X), sp.csr_matrix(support)
         if self.dual_coef_.shape[0] == 1:
             product = kernel.product(X, support, self.dual_coef_[0], threads)[:, None]
             return np.asarray(product + self.intercept_)
