@@ -15,7 +15,6 @@ Every stage leaves its name in the ``"solver"`` field of its records.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -154,14 +153,20 @@ class _Stages:
     def proximal_newton(self, best: Certified) -> Certified:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""
         problem, solver = self.problem, "proximal_newton"
-        # BLAS threads only slow down small systems.
-        with one_blas_thread() if problem.y.size <= 1000 else nullcontext():
+        # BLAS threads hardly speed up these systems, and on a busy machine stall them for seconds.
+        with one_blas_thread():
             try:
                 space = self.space()
             except np.linalg.LinAlgError:
                 self.indefinite = True
                 return best
-            result = solve_proximal_newton(problem, space, best.result.alpha, self.rest(solver))
+            result = solve_proximal_newton(
+                problem,
+                space,
+                best.result.alpha,
+                self.rest(solver),
+                polish=self.kernel.size <= SMALL,
+            )
         if result is None:
             return best
         polished = self.certified(result, solver)

@@ -77,17 +77,17 @@ def prox_dual(t: Array, sigma: Array | float, cost: Array, loss: PNormHinge) -> 
 
 
 def solve_proximal_newton(
-    problem: BinaryProblem, space: Space, alpha: Array, budget: Budget
+    problem: BinaryProblem, space: Space, alpha: Array, budget: Budget, *, polish: bool = True
 ) -> SolveResult | None:
-    """Solve one problem from ``alpha`` as exactly as rounding allows.
+    """Solve one problem from ``alpha`` to ``budget.tol``, or as exactly as rounding allows.
 
-    The best certified alpha is returned. None is returned when a linear system cannot be solved:
+    With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned. None is returned when a linear system cannot be solved:
     then the kernel is not positive semidefinite.
     """
     try:
         # Far from the solution a large power may overflow: such points are never the best.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return _ProximalNewton(problem, space, alpha, budget).run()
+            return _ProximalNewton(problem, space, alpha, budget, polish).run()
     except np.linalg.LinAlgError:
         return None
 
@@ -95,7 +95,10 @@ def solve_proximal_newton(
 class _ProximalNewton:
     """One run; the loop in :meth:`run` reads top to bottom."""
 
-    def __init__(self, problem: BinaryProblem, space: Space, alpha: Array, budget: Budget) -> None:
+    def __init__(
+        self, problem: BinaryProblem, space: Space, alpha: Array, budget: Budget, polish: bool
+    ) -> None:
+        self.polish = polish
         self.y, self.cost = problem.y, problem.cost
         self.fit_intercept = problem.fit_intercept
         # The hard margin is p = 1 without an upper bound.
@@ -188,7 +191,7 @@ class _ProximalNewton:
         asked = self.budget.on_round is not None and self.budget.on_round(record)
         # Rounding has the last word; a cold start may idle for long before the gap falls.
         gap = certificate.gap
-        if iteration >= _MAX_NEWTON:
+        if iteration >= _MAX_NEWTON or (gap <= self.budget.tol and not self.polish):
             return Status.CONVERGED
         if gap <= 1e-16 or idle >= (
             1 if gap <= 1e-15 else 4 if gap <= 1e-11 else 15 if gap <= 1e-6 else 100
