@@ -81,8 +81,9 @@ def solve_proximal_newton(
 ) -> SolveResult | None:
     """Solve one problem from ``alpha`` to ``budget.tol``, or as exactly as rounding allows.
 
-    With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned. None is returned when a linear system cannot be solved:
-    then the kernel is not positive semidefinite.
+    With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned.
+    None is returned when a linear system cannot be solved: then the kernel is not positive
+    semidefinite.
     """
     try:
         # Far from the solution a large power may overflow: such points are never the best.
