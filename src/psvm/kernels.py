@@ -349,7 +349,8 @@ class TrainingKernel:
         """
         chosen = np.flatnonzero(dual)
         columns = self.columns(segments)
-        if rows is None and ("float64" in self.__dict__ or not self.kernel.of_features):
+        at_hand = "float64" in self.__dict__ and self.kernel.function != "linear"
+        if rows is None and (at_hand or not self.kernel.of_features):
             return np.asarray(
                 self.float64.apply(columns[chosen], dual[chosen], threads, segments=list(segments))
             )

@@ -217,20 +217,13 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            accept_large_sparse=True,
-        )
-        reporter = FitReporter(self, X, y)
         budget = Budget(
             tol=check.check_tol(self.tol),
             max_iter=check.check_max_iter(self.max_iter),
             max_time=check.check_max_time(self.max_time),
         )
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+        reporter = FitReporter(self, X, y)
         log = ProgressLog(self.verbose)
 
         def on_round(problem: int, record: dict[str, Any]) -> bool:
@@ -262,12 +255,17 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         solved = solve_together(problems, begin, kernel, budget, on_round, in_order=reporter.active)
         for t, one in enumerate(solved):
             log.done(t, one.certificate.gap, one.result.n_iter, one.result.status)
+        if np.isinf(C) and any(one.result.status is Status.UNBOUNDED for one in solved):
+            raise ValueError(
+                "C=inf asks for a hard margin, but the classes are not separable in this kernel. "
+                "Use a finite C, or a kernel with more features (a larger gamma)."
+            )
         if self.warm_start:
             self._warm = WarmStart.of(problems, solved)
         self._kernel = kernel.kernel
         self._store(solved, problems, kept[order], codes[order], sizes, X)
         self.class_weight_ = weight_of_class
-        self._report(solved, budget.tol)
+        self._warn(solved, budget.tol)
         reporter.end()
         return self
 
@@ -355,13 +353,8 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = np.array([one.result.n_iter for one in solved], dtype=np.int32)
         self.shape_fit_ = X.shape
 
-    def _report(self, solved: list[Certified], tol: float) -> None:
-        """Raise if the fit has no solution, warn if it is not within ``tol``."""
-        if np.isinf(self.C) and any(one.result.status is Status.UNBOUNDED for one in solved):
-            raise ValueError(
-                "C=inf asks for a hard margin, but the classes are not separable in this kernel. "
-                "Use a finite C, or a kernel with more features (a larger gamma)."
-            )
+    def _warn(self, solved: list[Certified], tol: float) -> None:
+        """Warn if the fit is not within ``tol``, with the gap and a remedy."""
         failed = [one for one in solved if not one.certificate.gap <= tol]
         if not failed:
             return

@@ -160,14 +160,15 @@ def class_weights(class_weight: Any, classes: npt.NDArray[Any], codes: Any, weig
 def check_kernel_input(kernel: Any, X: Any) -> None:
     """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
     values = X.data if hasattr(X, "indptr") else X
-    largest = float(np.max(np.abs(values), initial=0.0))
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
     if kernel == "precomputed":
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples), "
                 f"got {X.shape}; pass kernel(X_train, X_train) to fit."
             )
-        asymmetry = float(abs(X - X.T).max()) if X.shape[0] else 0.0
+        rows = range(0, X.shape[0], 1024)  # a few at a time: X may be large
+        asymmetry = max(float(abs(X[i : i + 1024] - X[:, i : i + 1024].T).max()) for i in rows)
         if asymmetry > 1e-5 * largest:
             raise ValueError(
                 f"A precomputed kernel must be symmetric, got entries K[i, j] and K[j, i] that "
