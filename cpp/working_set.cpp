@@ -182,11 +182,11 @@ class WorkingSetSolver {
   }
 
   // D <= P(0, 0) = sum cost for every positive semidefinite kernel. Far beyond, an indefinite one
-  // lets the dual grow for ever.
+  // lets the dual grow for ever (in float, rounding may only look like it: see out_of_digits).
   bool out_of_bounds(const RoundRecord& record) {
     if (hard_margin_) return false;
     indefinite_ |= std::isfinite(record.dual) && record.dual > 1.01 * total_cost_;
-    return std::isfinite(record.dual) && record.dual > 1e6 * total_cost_;
+    return sizeof(T) > 4 && std::isfinite(record.dual) && record.dual > 1e6 * total_cost_;
   }
 
   // Hard margin: any separating w has |w| >= sum alpha / |w(alpha)|, that is a margin of at most
@@ -199,7 +199,8 @@ class WorkingSetSolver {
   }
 
   // Exact pair steps never lower the dual: if it falls, alpha is too large for the entries' digits.
-  static bool out_of_digits(const RoundRecord& record, double best_dual) {
+  bool out_of_digits(const RoundRecord& record, double best_dual) const {
+    if (!hard_margin_ && record.dual > 1e6 * total_cost_) return true;
     return !std::isfinite(record.dual) || record.dual < best_dual - 1e-4 * std::abs(best_dual);
   }
 
@@ -298,7 +299,7 @@ class WorkingSetSolver {
     const double floor = 4.0 * std::numeric_limits<T>::epsilon();
     const BlockResult solved = solve_block(block_, loss_, 0.1, floor, 40 * q, run_);
     indefinite_ |= solved.indefinite;
-    unbounded_ |= solved.unbounded;
+    unbounded_ |= solved.unbounded && hard_margin_;
     std::vector<index_t> changed;
     for (index_t k = 0; k < q; ++k) {
       const std::size_t i = at(selected_[at(k)]);

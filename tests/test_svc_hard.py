@@ -105,6 +105,17 @@ def test_random_labels_at_a_large_exponent(p, sparse):
     check_certificate(model, kernel_matrix("rbf", X, gamma=0.03), y, np.full(700, 8000.0))
 
 
+@pytest.mark.parametrize(("p", "C", "seed"), [(10, 8000.0, 2), (10, 8000.0, 3), (50, 100.0, 0)])
+def test_sparse_rows_that_coincide(p, C, seed):
+    """Squared distances of sparse rows cancel; an rbf kernel still bounds the dual."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1200, 5)) * (rng.random((1200, 5)) < 0.2)
+    y = np.where(X @ rng.normal(size=5) + 2.0 * rng.normal(size=1200) > 0, 1.0, -1.0)
+    model = PSVC(p=p, C=C, gamma=0.03).fit(sp.csr_matrix(X), y)
+    assert model.status_ == [Status.CONVERGED]
+    check_certificate(model, kernel_matrix("rbf", X, gamma=0.03), y, np.full(1200, C))
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("p", [1, 1.25, 2, 3, 50])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian", "exponential"])

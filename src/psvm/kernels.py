@@ -16,6 +16,7 @@ a callable          ``kernel(X, Z)`` returns the matrix
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -141,7 +142,7 @@ class Kernel:
     def product(self, X: Any, support: Any, coef: Array, threads: int) -> Array:
         """``K(X, support) @ coef`` for one vector ``coef``, in float64 and bounded memory."""
         if self.function == "linear":
-            return np.asarray(X @ (coef @ support)).astype(np.float64, copy=False)
+            return np.asarray(X @ weights_of(support, coef)).astype(np.float64, copy=False)
         out = np.zeros(X.shape[0])
         if support.shape[0] == 0:
             return out
@@ -165,6 +166,17 @@ class Kernel:
             np.arange(m, dtype=np.int64),
             shift,
         )
+
+
+def weights_of(support: Any, coef: Array) -> Array:
+    """``sum_i coef_i support_i``, summed around the mean where X is dense.
+
+    The coefficients of a model with intercept sum to 0: far from the origin large terms cancel.
+    """
+    if sp.issparse(support):
+        return np.asarray(coef @ support)
+    centre = support.mean(axis=0, dtype=np.float64) if support.shape[0] else 0.0
+    return np.asarray(coef @ (support - centre) + math.fsum(coef) * centre)
 
 
 def kernel_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:
