@@ -13,7 +13,8 @@ PYTHON ?=
 ARGS ?=
 CPP := $(wildcard cpp/*.cpp cpp/*.hpp)
 
-# One thread per test worker: the workers are the parallelism.
+# One thread per test worker: the workers are the parallelism. (SCIPY_ARRAY_API, set for pytest,
+# turns on scikit-learn's checks of array-API input.)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
@@ -36,7 +37,7 @@ lint: $(READY)/psvm $(READY)/test
 
 test: lint
 	@echo "pytest"
-	@$(ONE_THREAD) $(BIN)/pytest -q -n logical $(ARGS)
+	@$(ONE_THREAD) SCIPY_ARRAY_API=1 $(BIN)/pytest -q -n logical $(ARGS)
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)

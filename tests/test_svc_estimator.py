@@ -10,6 +10,7 @@ import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -146,9 +147,10 @@ def test_metadata_routing():
     weights = np.random.default_rng(0).uniform(0, 3, size=60)
     with sklearn.config_context(enable_metadata_routing=True):
         classifier = PSVC(gamma=0.4).set_fit_request(sample_weight=True)
-        classifier.set_score_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
-        search = GridSearchCV(make_pipeline(scaler, classifier), {"psvc__C": [0.5]}, cv=3)
+        accuracy = get_scorer("accuracy").set_score_request(sample_weight=True)
+        pipeline = make_pipeline(scaler, classifier)
+        search = GridSearchCV(pipeline, {"psvc__C": [0.5]}, cv=3, scoring=accuracy)
         found = search.fit(X, y, sample_weight=weights).best_estimator_
         expected = PSVC(C=0.5, gamma=0.4)
         expected.fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
