@@ -141,6 +141,7 @@ class _ProximalNewton:
             alpha, weight = self.prox(self.margin)
             dw, db, change, decrement = self.direction(alpha, weight)
             # 2. Outer step, once the inner problem is solved well enough for this centre.
+            sigma = self.sigma
             if np.isfinite(self.sigma):
                 moved = float(np.sum((alpha - self.centre) ** 2)) / (2.0 * self.sigma)
                 if decrement < max(exactness * moved, 1e-18 * abs(self.best[0].primal)):
@@ -158,9 +159,9 @@ class _ProximalNewton:
             self.consider(self.prox(self.margin)[0])
             if self.best[0].gap > 0.5 * before:
                 self.consider(alpha - weight * change)
-            # Far away the primal falls for long before any gap is proved.
+            # Far away the primal falls, or sigma grows, for long before any gap is proved.
             primal = self.primal()
-            falling = primal < 0.99 * lowest or not np.isfinite(primal)
+            falling = primal < 0.99 * lowest or not np.isfinite(primal) or self.sigma > sigma
             lowest = min(lowest, primal)
             idle = idle + 1 if self.best[0].gap > 0.5 * before and not falling else 0
             status = self.stop(iteration, idle, int(np.count_nonzero(weight)))
