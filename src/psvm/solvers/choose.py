@@ -66,9 +66,11 @@ def solve_kernel(
     newton = kernel.size <= SMALL or stages.few_features
     float32 = not newton and kernel.float32_is_safe(budget.tol)
 
-    # Newton needs no start where its systems are small.
-    rounds = 0 if stages.few_features else _FEW_ROUNDS if newton else -1
-    best = stages.working_set(alpha, float32, rounds, impatient=problem.y.size <= RESCUE)
+    if stages.few_features:
+        best = stages.given(alpha)  # Newton needs no better start where its systems are small
+    else:
+        rounds = _FEW_ROUNDS if newton else -1
+        best = stages.working_set(alpha, float32, rounds, impatient=problem.y.size <= RESCUE)
     if stages.over(best):
         return stages.finish(best)
     if newton or (best.result.status is Status.STALLED and problem.y.size <= RESCUE):
@@ -128,6 +130,12 @@ class _Stages:
             "seconds": record["seconds"] + (self.history[-1]["seconds"] if self.history else 0.0),
             "solver": solver,
         }
+
+    def given(self, alpha: Array) -> Certified:
+        """The start itself, certified, without the packed rows that pair steps would need."""
+        problem = self.problem
+        decision = self.kernel.decision(problem.segments, problem.y * alpha, self.threads)
+        return self.certified(SolveResult(alpha, decision, Status.MAX_ITER, 0), "start")
 
     def working_set(
         self, alpha: Array, float32: bool, rounds: int = -1, impatient: bool = False
