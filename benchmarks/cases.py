@@ -2,7 +2,8 @@
 
 The files are not part of the project. They are looked for in ``$PSVM_BENCH_DATA``, or else in
 ``../shared/data`` beside the project root, as ``bench/<file>.npz`` or ``paper/<file>.npz``.
-Every set is prepared the same way for all rivals, before any clock starts.
+"synthetic" is made, not read. Every set is prepared the same way for all rivals, before any clock
+starts.
 """
 
 from __future__ import annotations
@@ -27,22 +28,25 @@ class Case:
     ----------
     file : str
         Name of the ``.npz`` file.
-    keep : tuple of int or None
+    keep : tuple or None
         Only rows with these labels.
-    positive : tuple of int or None
+    positive : tuple or None
         Merge the classes in two: these labels, and the rest.
     n_train : int or None
         Train on a random sample of this many rows of the training part.
     scale : {"standardise", "pixels", "none"}
         Dense features: zero mean and unit variance on the training rows, or division by 255.
         Sparse features are never touched.
+    dense : bool
+        Store sparse features as a dense array.
     """
 
     file: str
-    keep: tuple[int, ...] | None = None
-    positive: tuple[int, ...] | None = None
+    keep: tuple[Any, ...] | None = None
+    positive: tuple[Any, ...] | None = None
     n_train: int | None = None
     scale: str = "standardise"
+    dense: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class Data:
         return float(1.0 / (X.shape[1] * variance))
 
 
+EVEN = (0, 2, 4, 6, 8)
 CASES: dict[str, Case] = {
     "magic04": Case("magic04"),
     "a9a": Case("a9a"),
@@ -71,20 +76,43 @@ CASES: dict[str, Case] = {
     "w8a": Case("w8a"),
     "skin_50k": Case("skin_nonskin", n_train=50_000),
     "mnist_3v8": Case("mnist", keep=(3, 8), scale="pixels"),
-    "mnist_even_20k": Case("mnist", positive=(0, 2, 4, 6, 8), n_train=20_000, scale="pixels"),
+    "mnist_even_20k": Case("mnist", positive=EVEN, n_train=20_000, scale="pixels"),
     "letter": Case("letter"),
     "usps": Case("usps", scale="none"),
     "mnist_12k": Case("mnist", n_train=12_000, scale="pixels"),
     "satimage": Case("satimage"),
     "shuttle": Case("shuttle"),
+    # Linear problems, all with two classes.
+    "skin_nonskin": Case("skin_nonskin"),
+    "a9a_dense": Case("a9a", scale="none", dense=True),  # the problem of a9a, stored otherwise
+    "shuttle_1": Case("shuttle", positive=("Rad.Flow",)),  # UCI's class 1 against the rest
+    "mnist_even": Case("mnist", positive=EVEN, scale="pixels"),
+    "news20_18221": Case("news20_18221", positive=tuple(range(1, 11))),  # ten groups against ten
+    "news20_one": Case("news20_18221", positive=(1,)),  # one group against nineteen
+    "news20_basehock": Case("news20_basehock"),
+    "synthetic": Case("synthetic", scale="none"),
 }
 
 MULTICLASS = ["letter", "usps", "mnist_12k", "satimage", "shuttle"]
-GROUPS: dict[str, list[str]] = {
-    "all": list(CASES),
-    "binary": [name for name in CASES if name not in MULTICLASS],
+KERNEL_BINARY = [
+    *("magic04", "a9a", "ijcnn1", "cod_rna", "covtype_10000", "w8a", "skin_50k"),
+    *("mnist_3v8", "mnist_even_20k"),
+]
+KERNEL_GROUPS: dict[str, list[str]] = {
+    "all": KERNEL_BINARY + MULTICLASS,
+    "binary": KERNEL_BINARY,
     "multiclass": MULTICLASS,
 }
+DENSE = ["magic04", "cod_rna", "skin_nonskin", "shuttle_1", "a9a_dense", "mnist_even", "synthetic"]
+SPARSE = ["ijcnn1", "a9a", "w8a"]
+TEXT = ["news20_18221", "news20_basehock"]
+LINEAR_GROUPS: dict[str, list[str]] = {
+    "all": DENSE + SPARSE + TEXT,
+    "dense": DENSE,
+    "sparse": SPARSE,
+    "text": TEXT,
+}
+SYNTHETIC_ROWS, SYNTHETIC_FEATURES = 1_000_000, 30
 TEST_SHARE = 0.2  # of the rows, where the set has no official test part
 MAX_TEST = 20_000  # rows; enough for steady predict times
 
@@ -106,6 +134,8 @@ def load(name: str, max_rows: int | None = None) -> Data:
     train = sample(train, n_train, rng)
     test = sample(test, n_test, rng)
 
+    if case.dense:
+        X = X.toarray()
     labels = np.isin(y, case.positive) if case.positive is not None else y
     classes, codes = np.unique(labels[train], return_inverse=True)
     test = test[np.isin(labels[test], classes)]
@@ -123,7 +153,7 @@ def sample(rows: npt.NDArray[np.intp], size: int, rng: np.random.Generator) -> A
 
 def scaled(train: Any, test: Any, scale: str) -> tuple[Any, Any]:
     """Scale by the statistics of the training rows; sparse rows are only cast to float64."""
-    train, test = train.astype(np.float64), test.astype(np.float64)
+    train, test = (rows.astype(np.float64, copy=False) for rows in (train, test))
     if sp.issparse(train) or scale == "none":
         return train, test
     if scale == "pixels":
@@ -135,6 +165,8 @@ def scaled(train: Any, test: Any, scale: str) -> tuple[Any, Any]:
 
 def read(file: str) -> tuple[Any, npt.NDArray[Any], int | None]:
     """``X``, ``y`` and the number of official training rows, if the set has an official split."""
+    if file == "synthetic":
+        return (*synthetic(SYNTHETIC_ROWS + MAX_TEST, SYNTHETIC_FEATURES), SYNTHETIC_ROWS)
     path = find(file)
     with np.load(path, allow_pickle=False) as stored:
         arrays = {key: stored[key] for key in stored.files}
@@ -145,6 +177,21 @@ def read(file: str) -> tuple[Any, npt.NDArray[Any], int | None]:
         X = arrays["X"]
     n_train = int(arrays["n_train"]) if "n_train" in arrays else None
     return X, arrays["y"], n_train
+
+
+def synthetic(n: int, d: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Normal rows labelled by a noisy plane off the origin: about 15 % cannot be told apart."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    normal = rng.standard_normal(d)
+    noise = 0.5 * rng.standard_normal(n)
+    return X, X @ (normal / np.linalg.norm(normal)) + 0.3 + noise > 0.0
+
+
+def check_present(case: str) -> None:
+    """Raise FileNotFoundError if the case needs a file that is not there."""
+    if CASES[case].file != "synthetic":
+        find(CASES[case].file)
 
 
 def find(file: str) -> Path:

@@ -6,13 +6,13 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("psvm", "scikit-learn", "scikit-learn-intelex", "libsvm-official", "numpy", "scipy")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -22,7 +22,7 @@ THREAD_VARIABLES = (
 )
 
 
-def describe(threads: int) -> dict[str, Any]:
+def describe(threads: int, packages: Iterable[str]) -> dict[str, Any]:
     """Everything a reader needs to judge or repeat the numbers."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -34,7 +34,7 @@ def describe(threads: int) -> dict[str, Any]:
         "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": platform.python_version(),
-        "versions": {name: installed(name) for name in PACKAGES},
+        "versions": {name: installed(name) for name in (*packages, "numpy", "scipy")},
         "commit": commit(),
     }
 

@@ -3,120 +3,33 @@
 For each case, C and gamma, the contenders (a rival at some p) take turns, each turn in a fresh
 process; a contender's time is the minimum of its turns, and the referee judges the model of that
 turn. Results go to ``results/<name>.json`` (after every case), ``.md`` and ``.png``.
+
+In the linear suite every library has several settings. They stand on ladders, and only those that
+can matter for the report take (further) turns: see ``is_needed`` and ``may_win``.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import shutil
-import subprocess
-import sys
+import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks import environment, report
-from benchmarks.cases import CASES, GROUPS, Data, find, load
-from benchmarks.objective import DualModel, judge
-from benchmarks.rivals import RIVALS
+from benchmarks.cases import CASES, Data, check_present, load
+from benchmarks.contender import Contender
+from benchmarks.linear_report import CLOSE, OURS
+from benchmarks.rivals import LADDERS, RIVALS
+from benchmarks.suites import SUITES
+from benchmarks.tables import write_json
 from benchmarks.worker import Task
 
-CLOCKS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds")
-QUICK: dict[str, Any] = {
-    "cases": ["magic04", "satimage"],
-    "max_rows": 4000,
-    "repeats": 2,
-    "ps": [1.0, 1.5, 2.0],
-    "rivals": ["psvm", "intelex", "intelex-f32", "sklearn", "control"],
-}
-
-
-class Contender:
-    """One rival at one p on one problem, and its turns so far."""
-
-    def __init__(self, task: Task, time_limit: float, repeat_below: float) -> None:
-        self.task = task
-        self.time_limit = time_limit
-        self.repeat_below = repeat_below
-        self.turns: list[dict[str, float]] = []
-        self.status = "ok"
-        self.best_file = Path(task.model_file).with_suffix(".best.npz")
-
-    @property
-    def best(self) -> dict[str, float]:
-        """The turn with the fastest fit."""
-        return min(self.turns, key=lambda turn: turn["fit_seconds"])
-
-    @property
-    def wants_turn(self) -> bool:
-        """Slow fits are not repeated: a minute is steady enough, and the machine has other work."""
-        done = bool(self.turns) and self.best["fit_seconds"] > self.repeat_below
-        return self.status == "ok" and not done
-
-    def take_turn(self) -> None:
-        """Measure once in a fresh process; keep the model if this was the fastest fit."""
-        command = [sys.executable, "-m", "benchmarks.worker", json.dumps(asdict(self.task))]
-        try:
-            answer = subprocess.run(
-                command,
-                cwd=environment.ROOT,
-                env=environment.thread_environment(self.task.threads),
-                capture_output=True,
-                text=True,
-                timeout=self.time_limit,
-            )
-        except subprocess.TimeoutExpired:
-            self.status = f"over {self.time_limit:g} s"
-            return
-        if answer.returncode != 0:
-            lines = answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"]
-            self.status = f"failed: {lines[-1][:200]}"
-            return
-        self.turns.append(json.loads(answer.stdout.strip().splitlines()[-1]))
-        if self.turns[-1] is self.best:
-            shutil.move(self.task.model_file, self.best_file)
-
-    def record(self, data: Data) -> dict[str, Any]:
-        """Times of the turns and the verdict of the referee."""
-        task = self.task
-        row: dict[str, Any] = {
-            "case": task.case,
-            "n_train": data.X_train.shape[0],
-            "n_test": data.X_test.shape[0],
-            "n_features": data.X_train.shape[1],
-            "n_classes": int(data.y_train.max()) + 1,
-            "C": task.C,
-            "gamma": task.gamma,
-            "gamma_factor": round(task.gamma / data.gamma_scale, 6),
-            "rival": task.rival,
-            "p": task.p,
-            "status": self.status,
-        }
-        if not self.turns:
-            return row
-        row |= {key: value for key, value in self.best.items() if key != "predict_seconds"}
-        row["predict_seconds"] = min(turn["predict_seconds"] for turn in self.turns)
-        row["turns"] = [{key: turn[key] for key in CLOCKS} for turn in self.turns]
-        with np.load(self.best_file) as stored:
-            arrays = {key: stored[key] for key in stored.files}
-        if arrays:
-            verdict = judge(
-                DualModel(**arrays),
-                (data.X_train, data.y_train),
-                (data.X_test, data.y_test),
-                C=task.C,
-                gamma=task.gamma,
-                p=task.p,
-                threads=task.threads,
-            )
-            row |= asdict(verdict)
-        return row
+RESULTS = Path(__file__).parent / "results"
+REFERENCE = "psvm-1e-8"  # there for its objective, not for its time
+MAY_WIN = 3.0  # times the fastest rival's first turn: who is slower will not become the fastest
 
 
 def compete(
@@ -124,112 +37,205 @@ def compete(
 ) -> list[dict[str, Any]]:
     """All contenders on one problem, in interleaved turns."""
     data = load(case, options.max_rows)
+    kernel = SUITES[options.suite].kernel
     contenders: list[Contender] = []
     skipped: dict[str, list[str]] = {}
     for rival, p in itertools.product(options.rivals, options.ps):
-        if reason := RIVALS[rival].why_not(p, data.X_train.shape[0]):
-            skipped.setdefault(f"{rival} ({reason})", []).append(f"{p:g}")
+        if reason := RIVALS[options.suite][rival].why_not(p, data.X_train.shape[0]):
+            skipped.setdefault(f"p = {p:g} ({reason})", []).append(rival)
             continue
         task = Task(
+            suite=options.suite,
             case=case,
             rival=rival,
             C=C,
-            gamma=factor * data.gamma_scale,
+            gamma=factor * data.gamma_scale if kernel else None,
             p=p,
             threads=options.threads,
             max_rows=options.max_rows,
+            time_limit=options.time_limit,
             model_file=str(scratch / f"{len(contenders)}.npz"),
         )
-        contenders.append(Contender(task, options.time_limit, options.repeat_below))
-    for who, ps in skipped.items():
-        print(f"  not run at p = {', '.join(ps)}: {who}", flush=True)
-    for turn in range(options.repeats):
-        shift = turn % max(len(contenders), 1)  # nobody always runs after the same neighbour
-        for contender in contenders[shift:] + contenders[:shift]:
+        contenders.append(Contender(task, options.repeat_below))
+    for what, who in skipped.items():
+        print(f"  not run at {what}: {', '.join(who)}", flush=True)
+    ladders = LADDERS if not kernel else []
+    for contender in list(contenders):
+        if is_needed(contender, contenders, ladders, data):
+            contender.take_turn()
+        else:
+            contenders.remove(contender)
+    again = contenders if kernel else [c for c in contenders if may_win(c, contenders, data)]
+    for turn in range(1, options.repeats):
+        shift = turn % max(len(again), 1)  # nobody always runs after the same neighbour
+        for contender in again[shift:] + again[:shift]:
             if contender.wants_turn:
                 contender.take_turn()
     return [announce(contender.record(data)) for contender in contenders]
 
 
+def is_needed(
+    contender: Contender, contenders: list[Contender], ladders: list[list[str]], data: Data
+) -> bool:
+    """Whether no earlier rung of its ladder was close to the optimum, or too slow already.
+
+    Rungs with a larger intercept scaling say nothing about the time of this one.
+    """
+    name = contender.task.rival
+    ladder = next((names for names in ladders if name in names), [name])
+    earlier = ladder[: ladder.index(name)]
+    before = [c for c in same_problem(contender, contenders) if c.task.rival in earlier]
+    if not before:
+        return True
+    easier = [c for c in before if scaling_of(c) <= scaling_of(contender)]
+    if any(is_close(c, contenders, data) for c in before) or any(c.over_limit for c in easier):
+        return False
+    slow = MAY_WIN * fastest_seconds(contender, contenders, data)
+    return all(c.best["fit_seconds"] <= slow for c in easier if c.turns)
+
+
+def scaling_of(contender: Contender) -> float:
+    """The intercept scaling of its rival, 1 for those without one."""
+    rival = RIVALS[contender.task.suite][contender.task.rival]
+    return float(getattr(rival, "intercept_scaling", 1.0))
+
+
+def may_win(contender: Contender, contenders: list[Contender], data: Data) -> bool:
+    """Whether more turns can change the report: psvm's, and those of rivals close and fast."""
+    name = contender.task.rival
+    if name.startswith(OURS):
+        return name != REFERENCE
+    if not is_close(contender, contenders, data):
+        return False
+    return contender.best["fit_seconds"] <= MAY_WIN * fastest_seconds(contender, contenders, data)
+
+
+def fastest_seconds(contender: Contender, contenders: list[Contender], data: Data) -> float:
+    """Time of the fastest rival so far that is close to the optimum; infinite if there is none."""
+    rivals = (c for c in same_problem(contender, contenders) if not c.task.rival.startswith(OURS))
+    close = (c.best["fit_seconds"] for c in rivals if is_close(c, contenders, data))
+    return min(close, default=math.inf)
+
+
+def same_problem(contender: Contender, contenders: list[Contender]) -> list[Contender]:
+    """The contenders at the same p."""
+    return [c for c in contenders if c.task.p == contender.task.p]
+
+
+def is_close(contender: Contender, contenders: list[Contender], data: Data) -> bool:
+    """Whether its objective, with the best intercept, is close to the smallest one so far."""
+    if not contender.turns:
+        return False
+    group = [c for c in same_problem(contender, contenders) if c.turns]
+    optimum = min(c.judge(data)["primal_best"] for c in group)
+    return contender.judge(data)["primal_best"] <= (1.0 + CLOSE) * optimum
+
+
 def announce(row: dict[str, Any]) -> dict[str, Any]:
     """Print one line of progress."""
-    text = f"  {row['rival']:12} p={row['p']:<5g} {row['status']}"
+    text = f"  {row['rival']:24} p={row['p']:<5g} {row['status']}"
     if "fit_seconds" in row:
         text += f"  fit {row['fit_seconds']:.3g} s  predict {row['predict_seconds']:.3g} s"
     if "primal" in row:
-        text += f"  P {row['primal']:.8g}  gap {row['gap']:.1e}  test {row['test_accuracy']:.4f}"
+        text += f"  P {row['primal_best']:.8g}  test {row['test_accuracy']:.4f}"
+    if "gap" in row:
+        text += f"  gap {row['gap']:.1e}"
     print(text, flush=True)
     return row
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line, with the rivals that are installed as default."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    some: dict[str, Any] = {"nargs": "+", "metavar": "NAME"}
-    cases, names = [*CASES, *GROUPS], list(RIVALS)
-    parser.add_argument(
+    suite_parser = argparse.ArgumentParser(add_help=False)
+    suite_parser.add_argument("--suite", choices=list(SUITES), default="kernel")
+    suite_name = suite_parser.parse_known_args(arguments)[0].suite
+    suite, rivals = SUITES[suite_name], RIVALS[suite_name]
+
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog="Names and defaults are those of the suite: try --suite linear --help.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        parents=[suite_parser],
+    )
+    cases = [*CASES, *suite.groups]
+    add = parser.add_argument
+    add(
         "--cases",
-        **some,
+        nargs="+",
+        metavar="NAME",
         choices=cases,
-        default=["magic04", "a9a"],
-        help=f"from {', '.join(cases)}; default magic04 a9a",
+        default=suite.cases,
+        help=f"from {', '.join(cases)}",
     )
-    parser.add_argument(
+    add(
         "--rivals",
-        **some,
-        choices=names,
-        help=f"from {', '.join(names)}; default all that are installed, but psvm-f32",
+        nargs="+",
+        metavar="NAME",
+        choices=list(rivals),
+        default=[name for name in rivals if name not in suite.left_out],
+        help=f"from {', '.join(rivals)}; those that are not installed are left out",
     )
-    parser.add_argument("--C", dest="Cs", nargs="+", type=float, default=[1.0], metavar="C")
-    parser.add_argument("--gamma-factors", nargs="+", type=float, default=[1.0], metavar="FACTOR")
-    parser.add_argument("--p", dest="ps", nargs="+", type=float, default=[1.0], metavar="P")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--repeat-below", type=float, default=20.0, metavar="SECONDS")
-    parser.add_argument("--time-limit", type=float, default=600.0, metavar="SECONDS")
-    parser.add_argument("--threads", type=int, default=environment.usable_cpus())
-    parser.add_argument("--max-rows", type=int, help="train (and test) on a sample of this size")
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="a look in under two minutes: samples of magic04 and satimage, p = 1, 1.5, 2",
-    )
-    parser.add_argument("--name", default="latest", help="of the files in benchmarks/results")
+    add("--C", dest="Cs", nargs="+", type=float, default=suite.Cs, metavar="C", help="costs")
+    if suite.kernel:
+        help_text = "widths, times gamma='scale'"
+        add("--gamma-factors", nargs="+", type=float, default=[1.0], metavar="F", help=help_text)
+    else:
+        parser.set_defaults(gamma_factors=[1.0])
+    add("--p", dest="ps", nargs="+", type=float, default=suite.ps, metavar="P", help="exponents")
+    add("--repeats", type=int, default=3, metavar="N", help="turns, of which the fastest counts")
+    help_text = "only faster fits are repeated"
+    add("--repeat-below", type=float, default=20.0, metavar="SECONDS", help=help_text)
+    help_text = "a fit that takes longer is ended"
+    add("--time-limit", type=float, default=suite.time_limit, metavar="SECONDS", help=help_text)
+    add("--threads", type=int, default=environment.usable_cpus(), metavar="N", help="and CPUs")
+    add("--max-rows", type=int, metavar="N", help="train (and test) on a sample of this size")
+    add("--name", default=suite.name, help="of the files in benchmarks/results")
+    help_text = f"a look in under two minutes: {suite.quick}"
+    add("--quick", action="store_true", help=help_text)
     options = parser.parse_args(arguments)
     if options.quick:
-        vars(options).update({**QUICK, "rivals": options.rivals or list(QUICK["rivals"])})
-        options.name = "quick" if options.name == "latest" else options.name
-    if options.rivals is None:
-        options.rivals = [name for name in RIVALS if name != "psvm-f32"]
-    missing = [
-        name
-        for name in options.rivals
-        if RIVALS[name].package and not environment.installed(RIVALS[name].package)
-    ]
-    for name in missing:
-        print(f"{name}: package {RIVALS[name].package} is not installed, left out")
-        options.rivals.remove(name)
+        given = {key for key in suite.quick if getattr(options, key) != parser.get_default(key)}
+        vars(options).update({key: v for key, v in suite.quick.items() if key not in given})
+
+    options.rivals = list(options.rivals)
+    for name in list(options.rivals):
+        package = rivals[name].package
+        if package and not environment.installed(package):
+            print(f"{name}: package {package} is not installed, left out")
+            options.rivals.remove(name)
     options.cases = list(
-        dict.fromkeys(case for name in options.cases for case in GROUPS.get(name, [name]))
+        dict.fromkeys(case for name in options.cases for case in suite.groups.get(name, [name]))
     )
     try:
         for case in options.cases:
-            find(CASES[case].file)
+            check_present(case)
     except FileNotFoundError as error:
         parser.error(str(error))
     return options
 
 
+def packages(suite: str) -> list[str]:
+    """The distributions behind a suite's rivals."""
+    return list(dict.fromkeys(r.package for r in RIVALS[suite].values() if r.package))
+
+
 def main() -> None:
     """Run every problem and write the results."""
     options = parse()
-    path = Path(__file__).parent / "results" / f"{options.name}.json"
+    path = RESULTS / f"{options.name}.json"
     path.parent.mkdir(exist_ok=True)
     records: list[dict[str, Any]] = []
-    results = {"environment": environment.describe(options.threads), "records": records}
+    results = {
+        "suite": options.suite,
+        "environment": environment.describe(options.threads, packages(options.suite)),
+        "records": records,
+    }
     for case, C, factor in itertools.product(options.cases, options.Cs, options.gamma_factors):
-        print(f"{case}  C={C:g}  gamma={factor:g} x scale", flush=True)
+        width = f"  gamma={factor:g} x scale" if SUITES[options.suite].kernel else ""
+        print(f"{case}  C={C:g}{width}", flush=True)
         with tempfile.TemporaryDirectory() as scratch:
             records += compete(case, C, factor, options, Path(scratch))
-        report.write_json(results, path)
+        write_json(results, path)
     for written in (path, *report.render(path)):
         print(f"wrote {written}")

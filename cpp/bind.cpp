@@ -1,63 +1,20 @@
 // Arrays in, structs out, the interpreter's lock released. No logic.
-#include <Python.h>
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "bind.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
 #include <limits>
 #include <optional>
 
 #include "kernel_rows.hpp"
 #include "working_set.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 using namespace psvm;
 
 namespace {
-
-template <class S>
-using Vector = nb::ndarray<const S, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class S>
-using Matrix = nb::ndarray<const S, nb::ndim<2>, nb::device::cpu>;
-using Indices = Vector<std::int64_t>;
-
-// A flag that stops every run it was given to, from any thread.
-struct Cancel {
-  std::atomic<bool> flag{false};
-};
-
-// Runs `work(control)` without the lock, answering signals; an interrupt becomes the exception
-// that the signal handler set.
-template <class Work>
-auto without_lock(int threads, Cancel* shared, const Work& work) {
-  Cancel own;
-  RunControl control(
-      threads,
-      [] {
-        nb::gil_scoped_acquire lock;
-        return PyErr_CheckSignals() != 0;
-      },
-      shared ? &shared->flag : &own.flag);
-  try {
-    nb::gil_scoped_release release;
-    return work(control);
-  } catch (const Cancelled&) {
-    if (PyErr_Occurred()) throw nb::python_error();
-    throw;
-  }
-}
-
-template <class S>
-nb::ndarray<nb::numpy, S> to_numpy(std::vector<S> values,
-                                   std::initializer_list<std::size_t> shape) {
-  auto* held = new std::vector<S>(std::move(values));
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<S>*>(p); });
-  return nb::ndarray<nb::numpy, S>(held->data(), shape, owner);
-}
 
 Rows as_rows(const Indices& indices) {
   static_assert(sizeof(index_t) == sizeof(std::int64_t));
@@ -210,17 +167,6 @@ auto rows_of(const Kernel<T>& kernel, const Indices& rows, int threads, const Ke
   return to_numpy(std::move(out), {rows.shape(0), static_cast<std::size_t>(n)});
 }
 
-nb::dict as_dict(const RoundRecord& record) {
-  nb::dict d;
-  d["iteration"] = record.iteration;
-  d["seconds"] = record.seconds;
-  d["gap"] = record.gap;
-  d["primal"] = record.primal;
-  d["dual"] = record.dual;
-  d["changed"] = record.changed;
-  return d;
-}
-
 template <class T>
 nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segments,
                const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
@@ -236,25 +182,18 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segmen
     throw nb::value_error("y, cost and alpha must have one value per row of the segments");
   const BinaryProblem problem{std::move(segments), y.data(), cost.data(), p, fit_intercept};
   const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient};
-  std::function<bool(const RoundRecord&)> report;
-  if (!on_round.is_none())
-    report = [&](const RoundRecord& record) {
-      nb::gil_scoped_acquire lock;
-      return nb::cast<bool>(on_round(as_dict(record)));
-    };
+  const OnRound report = as_on_round(on_round);
   WorkingSetResult result = without_lock(threads, cancel, [&](RunControl& run) {
     return solve_working_set<T>(*kernel.rows, cache ? &cache->rows : nullptr, problem,
                                 std::vector<double>(alpha.data(), alpha.data() + n), budget, report,
                                 run);
   });
-  nb::list history;
-  for (const RoundRecord& record : result.history) history.append(as_dict(record));
   nb::dict out;
   out["alpha"] = to_numpy(std::move(result.alpha), {n});
   out["decision"] = to_numpy(std::move(result.decision), {n});
   out["status"] = result.status;
   out["n_iter"] = result.iterations;
-  out["history"] = history;
+  out["history"] = as_list(result.history);
   return out;
 }
 
@@ -270,7 +209,8 @@ void bind_features(Class& cls) {
                                {std::move(name), gamma, coef0, degree}, std::move(starts)),
             nb::none()};
       },
-      "x"_a, "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
+      "x"_a.noconvert(),  // converted, rows would lose digits to the first overload
+      "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
   const auto csr = [&]<class I>(I) {
     cls.def_static(
         "csr",
@@ -283,8 +223,8 @@ void bind_features(Class& cls) {
               sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree}, std::move(starts)),
               nb::none()};
         },
-        "data"_a, "indices"_a, "indptr"_a, "features"_a, "name"_a, "gamma"_a, "coef0"_a, "degree"_a,
-        "starts"_a);
+        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a,
+        "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
   };
   csr(std::int32_t{});
   csr(std::int64_t{});
@@ -348,6 +288,8 @@ NB_MODULE(_core, m) {
     constexpr const char* names[] = {"baseline", "avx2", "avx512"};
     return names[static_cast<int>(this_cpu())];
   });
+  bind_linear_rows(m);
+  bind_coordinate_descent(m);
   bind_precision<float>(m, "Kernel32", "Cache32");
   bind_precision<double>(m, "Kernel64", "Cache64");
 }

@@ -52,7 +52,7 @@ class WorkingSetSolver {
     for (std::size_t i = 0; i < rows_.size(); ++i) total_cost_ += cost(i);
   }
 
-  WorkingSetResult solve(const std::function<bool(const RoundRecord&)>& on_round) {
+  WorkingSetResult solve(const OnRound& on_round) {
     std::vector<index_t> started;
     for (index_t i = 0; i < n_; ++i)
       if (alpha_[at(i)] != 0.0) started.push_back(i);
@@ -372,21 +372,15 @@ class WorkingSetSolver {
 template <class T>
 WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cache,
                                    const BinaryProblem& problem, std::vector<double> alpha,
-                                   const Budget& budget,
-                                   const std::function<bool(const RoundRecord&)>& on_round,
-                                   RunControl& run) {
+                                   const Budget& budget, const OnRound& on_round, RunControl& run) {
   return WorkingSetSolver<T>(kernel, cache, problem, std::move(alpha), budget, run).solve(on_round);
 }
 
 template WorkingSetResult solve_working_set<float>(const KernelRows<float>&, RowCache<float>*,
                                                    const BinaryProblem&, std::vector<double>,
-                                                   const Budget&,
-                                                   const std::function<bool(const RoundRecord&)>&,
-                                                   RunControl&);
+                                                   const Budget&, const OnRound&, RunControl&);
 template WorkingSetResult solve_working_set<double>(const KernelRows<double>&, RowCache<double>*,
                                                     const BinaryProblem&, std::vector<double>,
-                                                    const Budget&,
-                                                    const std::function<bool(const RoundRecord&)>&,
-                                                    RunControl&);
+                                                    const Budget&, const OnRound&, RunControl&);
 
 }  // namespace psvm

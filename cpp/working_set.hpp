@@ -1,10 +1,10 @@
 // The kernel solver: rounds of select, solve, apply, certify.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "budget.hpp"
 #include "kernel_rows.hpp"
 #include "loss.hpp"
 #include "row_cache.hpp"
@@ -21,19 +21,6 @@ struct BinaryProblem {
   bool fit_intercept;
 };
 
-struct Budget {
-  double tol;
-  index_t max_iter;  // rounds; negative for no limit
-  double max_time;   // seconds; infinite for no limit
-  bool impatient;    // give up when the gap would take hundreds of rounds more
-};
-
-struct RoundRecord {
-  index_t iteration;
-  double seconds, gap, primal, dual;
-  index_t changed;  // variables moved by the round before
-};
-
 struct WorkingSetResult {
   std::vector<double> alpha, decision;
   std::string status;  // name of a member of psvm.problem.Status, in lower case
@@ -41,13 +28,10 @@ struct WorkingSetResult {
   std::vector<RoundRecord> history;
 };
 
-// `alpha` is a feasible start (all zero for a cold one). `on_round` sees every record and stops
-// the solve by returning true.
+// `alpha` is a feasible start (all zero for a cold one).
 template <class T>
 WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cache,
                                    const BinaryProblem& problem, std::vector<double> alpha,
-                                   const Budget& budget,
-                                   const std::function<bool(const RoundRecord&)>& on_round,
-                                   RunControl& run);
+                                   const Budget& budget, const OnRound& on_round, RunControl& run);
 
 }  // namespace psvm

@@ -1,6 +1,8 @@
 """Hypothesis is repeatable and has no deadline: the machine that runs the tests is a shared one."""
 
+import pytest
 from hypothesis import HealthCheck, settings
+from linear_referee import Heard
 
 settings.register_profile(
     "psvm",
@@ -11,3 +13,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("psvm")
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """What the last fit of a LinearPSVC asked of its solver, and what that answered."""
+    from psvm.solvers.linear import solve_linear
+
+    def listen(rows, problems, *arguments, **options):
+        solutions = solve_linear(rows, problems, *arguments, **options)
+        found.rows, found.problems, found.solutions = rows, problems, solutions
+        return solutions
+
+    found = Heard()
+    monkeypatch.setattr("psvm.linear.solve_linear", listen)
+    return found

@@ -1,10 +1,12 @@
-"""An independent, slow and trustworthy solver of the problem PSVC solves.
+"""An independent, slow and trustworthy solver of the problem that PSVC and LinearPSVC solve.
 
 Nothing here imports psvm: the objectives are written out again from their definitions, and the
 optimum comes from CVXPY with the interior-point solver Clarabel, on the primal in kernel form
 
     min_{u, b, xi}  1/2 ||u||^2 + sum_i cost_i xi_i^p
-    subject to      y_i ((L u)_i + b) >= 1 - xi_i,  xi >= 0,     where K = L L'.
+    subject to      y_i ((L u)_i + b) >= 1 - xi_i,  xi >= 0,     where K = L L'
+
+(for a linear problem L is X itself, and u is w).
 
 The answer is a *bracket*: ``upper`` is the primal objective of a point and ``lower`` the dual
 objective of a feasible alpha, both evaluated in float64 by the formulas below, so that the true
@@ -14,7 +16,7 @@ optimum lies between them whatever the solver believed about itself.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cvxpy as cp
 import numpy as np
@@ -39,6 +41,7 @@ class Optimum:
     alpha: np.ndarray
     decision: np.ndarray
     intercept: float
+    u: np.ndarray
 
     @property
     def width(self) -> float:
@@ -60,7 +63,10 @@ def dual_objective(K, alpha, y, cost, p):
     ``conjugate(alpha) = (p - 1) / p * alpha * (alpha / (p cost))^(1 / (p - 1))``.
     """
     coef = alpha * y
-    quadratic = coef @ K @ coef
+    return _dual(coef @ K @ coef, alpha, cost, p)
+
+
+def _dual(quadratic, alpha, cost, p):
     if p == 1 or np.isinf(cost[0]):
         return alpha.sum() - 0.5 * quadratic
     ratio = alpha / (p * cost)
@@ -81,18 +87,35 @@ def solve(K, y, cost, p, fit_intercept=True):
     ``y`` is -1 or +1, ``cost`` has one entry per row; rows that cost nothing are left out and get
     alpha = 0. Infinite cost is the hard margin.
     """
-    K, y = np.asarray(K, dtype=float), np.asarray(y, dtype=float)
+    K = np.asarray(K, dtype=float)
+    return _solve(_factor(K), lambda coef: coef @ K @ coef, y, cost, p, fit_intercept)
+
+
+def solve_linear(X, y, cost, p, fit_intercept=True):
+    """The same for the linear problem over the rows of X, without forming its kernel matrix."""
+    X = np.asarray(X, dtype=float)
+    return _solve(X, lambda coef: np.sum((coef @ X) ** 2), y, cost, p, fit_intercept)
+
+
+def _solve(L, quadratic, y, cost, p, fit_intercept):
+    """The optimum over the rows of L, whose products are K; ``quadratic(coef) = coef' K coef``."""
+    y = np.asarray(y, dtype=float)
     cost = np.broadcast_to(np.asarray(cost, dtype=float), y.shape)
     kept = np.flatnonzero(cost > 0)
     if kept.size < y.size:
-        part = solve(K[np.ix_(kept, kept)], y[kept], cost[kept], p, fit_intercept)
-        alpha = np.zeros(y.size)
-        alpha[kept] = part.alpha
-        decision = K @ (alpha * y)
-        return Optimum(part.upper, part.lower, alpha, decision, part.intercept)
+
+        def scatter(values):
+            everywhere = np.zeros(y.size)
+            everywhere[kept] = values
+            return everywhere
+
+        part = _solve(
+            L[kept], lambda coef: quadratic(scatter(coef)), y[kept], cost[kept], p, fit_intercept
+        )
+        return replace(part, alpha=scatter(part.alpha), decision=L @ part.u)
     best = None
     for formulation, tolerance in _ATTEMPTS:
-        found = _attempt(K, y, cost, p, fit_intercept, formulation, tolerance)
+        found = _attempt(L, quadratic, y, cost, p, fit_intercept, formulation, tolerance)
         if found is not None and (best is None or abs(found.width) < abs(best.width)):
             best = found
         if best is not None and abs(best.width) < 0.01 * BRACKET:
@@ -113,10 +136,9 @@ _ATTEMPTS = [
 ]
 
 
-def _attempt(K, y, cost, p, fit_intercept, formulation, tolerance):
+def _attempt(L, quadratic, y, cost, p, fit_intercept, formulation, tolerance):
     """One conic solve; None where the solver gives nothing back."""
     hard = bool(np.isinf(cost[0]))
-    L = _factor(K)
     n, rank = L.shape
     typical = 1.0 if hard else float(np.exp(np.mean(np.log(cost))))
     factor = 1.0 / typical if formulation == "unit cost" else 1.0
@@ -151,30 +173,28 @@ def _attempt(K, y, cost, p, fit_intercept, formulation, tolerance):
         raise NotSeparable
     if u.value is None or not np.all(np.isfinite(u.value)):
         return None
-    decision = L @ u.value
     intercept = float(b.value) if fit_intercept else 0.0
     duals = constraints[0].dual_value / factor
-    return _bracket(K, y, cost, p, fit_intercept, u.value @ u.value, decision, intercept, duals)
+    return _bracket(L, quadratic, y, cost, p, fit_intercept, u.value, intercept, duals)
 
 
-def _bracket(K, y, cost, p, fit_intercept, squared_norm, decision, intercept, duals):
+def _bracket(L, quadratic, y, cost, p, fit_intercept, u, intercept, duals):
     """Evaluate both objectives at the solver's point, made feasible."""
-    margin = y * (decision + intercept)
+    margin = y * (L @ u + intercept)
     if np.isinf(cost[0]):
         shrink = 1.0 / margin.min()
-        decision, intercept, margin = decision * shrink, intercept * shrink, margin * shrink
-        squared_norm = squared_norm * shrink**2
-    upper = _primal(squared_norm, margin, cost, p)
+        u, intercept, margin = u * shrink, intercept * shrink, margin * shrink
+    upper = _primal(u @ u, margin, cost, p)
     candidates = [duals]
     if p > 1 and np.isfinite(cost[0]):
         candidates.append(p * cost * np.maximum(0.0, 1.0 - margin) ** (p - 1.0))
     best, lower = None, -np.inf
     for candidate in candidates:
         alpha = feasible(candidate, y, cost, p, fit_intercept)
-        value = dual_objective(K, alpha, y, cost, p)
+        value = _dual(quadratic(alpha * y), alpha, cost, p)
         if value > lower:
             best, lower = alpha, value
-    return None if best is None else Optimum(upper, lower, best, decision, intercept)
+    return None if best is None else Optimum(upper, lower, best, L @ u, intercept, u)
 
 
 def feasible(alpha, y, cost, p, fit_intercept=True):

@@ -42,6 +42,15 @@ def blobs(n=60, classes=3, d=3, seed=0, spread=1.2):
     return centres[y] + spread * rng.normal(size=(n, d)), y
 
 
+def thin():
+    """60 rows with about 15 % of 40 columns filled, one row and one column empty."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 40)) * (rng.random((60, 40)) < 0.15)
+    X[5], X[:, 7] = 0.0, 0.0
+    y = np.where(X @ rng.normal(size=40) + 0.5 * rng.normal(size=60) > 0, 1.0, -1.0)
+    return X, y
+
+
 def data_dir():
     """The shared data folder, or None where it was not shipped."""
     folder = Path(os.environ.get("PSVM_DATA_DIR", ROOT.parent / "shared" / "data"))

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,13 @@ EXAMPLES = [
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs_as_pasted(code):
     exec(compile(code, "example", "exec"), {"__name__": "__main__"})
+
+
+def test_nystroem_example_runs(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["nystroem.py", "--rows", "200", "--components", "10", "20"])
+    runpy.run_path(str(ROOT / "examples" / "nystroem.py"), run_name="__main__")
+    names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[3:]]
+    assert names == ["linear", "Nystroem 10", "Nystroem 20", "PSVC, rbf"]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

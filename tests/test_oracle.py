@@ -76,3 +76,20 @@ def test_rows_without_cost_are_absent():
     part = oracle.solve(K[np.ix_(kept, kept)], y[kept], 1.0, 1.5)
     assert best.upper == pytest.approx(part.upper)
     assert best.alpha[[4, 9]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("p", [1.0, 1.05, 2.0, 10.0])
+def test_linear_form_has_the_optimum_of_the_linear_kernel(p, fit_intercept):
+    """Features or their kernel matrix: one optimum, and u is w; also with an absent row."""
+    X, y = noisy()
+    cost = np.where(np.arange(30) == 7, 0.0, 2.0)
+    one = oracle.solve(X @ X.T, y, cost, p, fit_intercept)
+    two = oracle.solve_linear(X, y, cost, p, fit_intercept)
+    assert two.upper == pytest.approx(one.upper, rel=2 * oracle.BRACKET)
+    assert two.decision == pytest.approx(X @ two.u)
+    assert two.alpha[7] == 0.0
+    primal = 0.5 * two.u @ two.u + cost @ (
+        np.maximum(0.0, 1.0 - y * (two.decision + two.intercept)) ** p
+    )
+    assert primal == pytest.approx(two.upper)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.linear_objective import LinearModel
 from benchmarks.objective import DualModel
 
 Labels = npt.NDArray[np.int64]
@@ -15,10 +16,13 @@ Labels = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Setting:
-    """The problem to solve (rbf kernel) and the threads to solve it with."""
+    """The problem to solve and the threads to solve it with.
+
+    ``gamma`` is the width of the rbf kernel; None: a linear problem.
+    """
 
     C: float
-    gamma: float
+    gamma: float | None
     p: float
     threads: int
 
@@ -47,5 +51,5 @@ class Rival(Protocol):
     def predict(self, model: Any, data: Any) -> Labels:
         """Labels of prepared rows. Timed."""
 
-    def export(self, model: Any) -> DualModel | None:
+    def export(self, model: Any) -> DualModel | LinearModel | None:
         """The model for the referee; None if there is none to judge. Not timed."""

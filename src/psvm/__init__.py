@@ -2,7 +2,8 @@
 
 from importlib.metadata import version
 
+from psvm.linear import LinearPSVC
 from psvm.svc import PSVC
 
-__all__ = ["PSVC", "__version__"]
+__all__ = ["PSVC", "LinearPSVC", "__version__"]
 __version__ = version("psvm")

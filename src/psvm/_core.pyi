@@ -72,6 +72,66 @@ class Cache32:
 class Cache64:
     def __init__(self, kernel: Kernel64, bytes: float) -> None: ...
 
+class BlockShare:
+    def __init__(
+        self,
+        rows: npt.NDArray[np.int32] | None,
+        codes: npt.NDArray[np.int32],
+        cost: Array,
+        signs: npt.NDArray[np.int8],
+    ) -> None: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def rows(self) -> npt.NDArray[np.int32] | None: ...
+    @property
+    def margin(self) -> Array: ...
+    @property
+    def centre(self) -> Array: ...
+    @property
+    def alpha(self) -> Array: ...
+    @property
+    def weight(self) -> Array: ...
+    @property
+    def best(self) -> Array: ...
+    def set_best(self, alpha: Array) -> None: ...
+    def keep_best(self, linearised: bool, minus: float, plus: float) -> None: ...
+
+class PassOrder:
+    def __init__(
+        self,
+        share: BlockShare,
+        kind: str,
+        centre: str,
+        p: float,
+        sigma: float,
+        hard: bool,
+        direction: Array | None,
+        b: float,
+        step: float,
+        linearise: bool,
+        delta: bool,
+    ) -> None: ...
+
+class BlockRows:
+    @classmethod
+    def dense(cls, x: npt.NDArray[Any]) -> Self: ...
+    @classmethod
+    def csr(
+        cls,
+        data: npt.NDArray[Any],
+        indices: npt.NDArray[Any],
+        indptr: npt.NDArray[Any],
+        features: int,
+    ) -> Self: ...
+    def run(
+        self, orders: Sequence[PassOrder], threads: int, cancel: Cancel | None = None
+    ) -> list[dict[str, Any]]: ...
+    def gram(
+        self, share: BlockShare, shift: Array | None, threads: int, cancel: Cancel | None = None
+    ) -> Array: ...
+    def squares(self, share: BlockShare) -> Array: ...
+
 def cpu() -> str: ...
 def solve_working_set(
     kernel: Kernel32 | Kernel64,
@@ -88,5 +148,34 @@ def solve_working_set(
     on_round: Callable[[dict[str, Any]], bool] | None,
     impatient: bool,
     threads: int,
+    cancel: Cancel | None,
+) -> dict[str, Any]: ...
+def solve_coordinate_descent(
+    rows: npt.NDArray[Any],
+    y: Array,
+    cost: Array,
+    p: float,
+    fit_intercept: bool,
+    alpha: Array,
+    tol: float,
+    max_iter: int,
+    max_time: float | None,
+    on_round: Callable[[dict[str, Any]], bool] | None,
+    cancel: Cancel | None,
+) -> dict[str, Any]: ...
+def solve_coordinate_descent_csr(
+    data: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    indptr: npt.NDArray[Any],
+    features: int,
+    y: Array,
+    cost: Array,
+    p: float,
+    fit_intercept: bool,
+    alpha: Array,
+    tol: float,
+    max_iter: int,
+    max_time: float | None,
+    on_round: Callable[[dict[str, Any]], bool] | None,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...

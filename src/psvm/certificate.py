@@ -141,3 +141,25 @@ def certify(
         return Certificate(primal, -np.inf, np.inf, intercept)
     gap = max(difference, 0.0) / max(magnitude, _TINY)
     return Certificate(primal, primal - difference, gap, intercept)
+
+
+def certify_pair(
+    w: Array, intercept: float, image: Array, lost: float, terms: float
+) -> Certificate:
+    """Certificate of coefficients ``(w, b)`` and an alpha of their own, from sums over the rows.
+
+    With ``image = sum_i alpha_i y_i x_i`` and a balanced alpha,
+
+        P(w, b) - D(alpha) = 1/2 ||w - image||^2 + terms
+        terms = sum_i alpha_i (margin_i - 1) + cost_i xi_i^p + conjugate_i(alpha_i)
+
+    where no term is negative. ``lost`` is the sum of ``cost_i xi_i^p``, and infinite where a hard
+    margin is violated.
+    """
+    off = w - image
+    primal = 0.5 * float(w @ w) + lost
+    difference = 0.5 * float(off @ off) + terms
+    if not (np.isfinite(difference) and np.isfinite(primal)) or difference < -1e-6 * primal:
+        return Certificate(primal, -np.inf, np.inf, intercept)
+    gap = max(difference, 0.0) / max(primal, _TINY)
+    return Certificate(primal, primal - difference, gap, intercept)

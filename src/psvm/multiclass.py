@@ -21,6 +21,19 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
 
 
+def problem_signs(n_classes: int, multi_class: str) -> npt.NDArray[np.int8]:
+    """Label +1, -1 or 0 (absent) of each class in each binary problem, one row per problem."""
+    if n_classes == 2:
+        return np.array([[-1, 1]], dtype=np.int8)
+    if multi_class == "ovr":
+        return np.asarray(2 * np.eye(n_classes, dtype=np.int8) - 1, dtype=np.int8)
+    pairs = class_pairs(n_classes)
+    signs = np.zeros((len(pairs), n_classes), dtype=np.int8)
+    for t, (i, j) in enumerate(pairs):
+        signs[t, i], signs[t, j] = 1, -1
+    return signs
+
+
 def pack_one_vs_one(duals: Sequence[Array], class_sizes: Sequence[int]) -> Array:
     """Dual coefficients ``alpha_i y_i`` of all pairs as SVC's array of shape (k - 1, n).
 

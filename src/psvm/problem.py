@@ -77,6 +77,51 @@ class BinaryProblem:
         return bool(np.isinf(self.cost[0]))
 
 
+@dataclass(frozen=True)
+class LinearProblems:
+    """Binary problems without a kernel, all over the same rows.
+
+    Problem t is ``min 1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))^p`` over w and b,
+    where ``y_i = signs[t, codes[i]]``, and rows with ``y_i = 0`` are absent.
+
+    Attributes
+    ----------
+    signs : ndarray of int8, shape (n_problems, n_classes)
+        +1, -1 or 0: the label of each class in each problem.
+    codes : ndarray of int32, shape (n,)
+        Class number of each row.
+    cost : ndarray of float64, shape (n,)
+        ``C`` times class weight times sample weight, >= 0 (0: absent), infinite for a hard margin.
+    loss : PNormHinge
+        The loss and its exponent.
+    fit_intercept : bool
+        Whether b is free or fixed at 0.
+    """
+
+    signs: npt.NDArray[np.int8]
+    codes: npt.NDArray[np.int32]
+    cost: Array
+    loss: PNormHinge
+    fit_intercept: bool = True
+
+    @property
+    def hard_margin(self) -> bool:
+        """Whether every row must be on its side of the margin."""
+        return bool(np.isinf(self.cost.max()))
+
+
+@dataclass(frozen=True)
+class LinearStart:
+    """Where a linear solve begins: coefficients, and the dual variables that belong to them.
+
+    ``alpha`` has one value per row of the training set, or is None where it is not known.
+    """
+
+    w: Array
+    b: float
+    alpha: Array | None = None
+
+
 @dataclass
 class SolveResult:
     """Dual variables, their decision values without intercept, and the story of the solve."""

@@ -23,6 +23,8 @@ class ProgressLog:
 
     def round(self, problem: int, record: dict[str, Any]) -> None:
         """One outer iteration of a binary problem."""
+        if self.verbose >= 1 and "why" in record:
+            logger.info("problem %d, %s: %s", problem, record["solver"], record["why"])
         now = time.monotonic()
         if self.verbose >= 2 or (self.verbose == 1 and now - self._last >= 1.0):
             self._last = now

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm import validation as check
-from psvm.callbacks import CallbackSupportMixin, FitReporter, with_callbacks
+from psvm.callbacks import with_callbacks
+from psvm.classifier import Codes, FitWatch, Outcome, PNormClassifier
 from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
 from psvm.loss import PNormHinge
-from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, votes_of_pairs
-from psvm.problem import BinaryProblem, Budget, Status
-from psvm.progress import ProgressLog
+from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
+from psvm.problem import BinaryProblem
 from psvm.solvers.choose import Certified
 from psvm.solvers.together import solve_together
 from psvm.warm_start import WarmStart
@@ -29,7 +25,7 @@ Array = npt.NDArray[np.float64]
 KernelParameter = str | Callable[[Any, Any], Any]
 
 
-class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class PSVC(PNormClassifier):
     r"""Support vector classifier with the p-norm hinge loss, for any real p >= 1.
 
     Minimises, for every binary problem,
@@ -143,6 +139,10 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    _not_separable = (
+        "in this kernel. Use a finite C, or a kernel with more features (a larger gamma)."
+    )
+
     def __init__(
         self,
         p: float = 1.5,
@@ -183,9 +183,8 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is fine; a precomputed kernel is pairwise."""
+        """A precomputed kernel is pairwise."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
@@ -209,64 +208,42 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self : PSVC
             The fitted estimator.
         """
-        loss = PNormHinge(check.check_p(self.p))
-        C = check.check_C(self.C)
-        check.check_bool("fit_intercept", self.fit_intercept)
-        check.check_bool("warm_start", self.warm_start)
-        check.check_choice("multi_class", self.multi_class, check.MULTI_CLASS)
+        settings = self._check_settings()
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
-        budget = Budget(
-            tol=check.check_tol(self.tol),
-            max_iter=check.check_max_iter(self.max_iter),
-            max_time=check.check_max_time(self.max_time),
-        )
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-        reporter = FitReporter(self, X, y)
-        log = ProgressLog(self.verbose)
-
-        def on_round(problem: int, record: dict[str, Any]) -> bool:
-            log.round(problem, record)
-            return reporter.round(problem, record)
-
-        check_classification_targets(y)
+        X = check.canonical(X)
+        watch = FitWatch(self, X, y)
         weight = check.check_weights(sample_weight, X)
+        labelled = self._code_classes(y, weight, settings.C)
         kept = np.flatnonzero(weight > 0.0)
-        self.classes_, codes = np.unique(y[kept], return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"PSVC needs at least two classes with positive weight, got one class: "
-                f"{self.classes_.tolist()}."
-            )
-        weight = weight[kept]
-        weight_of_class = check.class_weights(self.class_weight, self.classes_, codes, weight)
-        cost = C * weight_of_class[codes] * weight
+        weight, codes, cost = weight[kept], labelled.codes[kept], labelled.cost[kept]
 
         # Rows sorted by class form the segments that one-vs-one problems share.
-        pairwise = self.classes_.size > 2 and self.multi_class == "ovo"
-        order = np.argsort(codes, kind="stable") if pairwise else np.arange(codes.size)
+        order = np.argsort(codes, kind="stable") if self._pairwise else np.arange(codes.size)
         sizes = np.bincount(codes, minlength=self.classes_.size)
-        starts = [0, *np.cumsum(sizes).tolist()] if pairwise else [0, codes.size]
+        starts = [0, *np.cumsum(sizes).tolist()] if self._pairwise else [0, codes.size]
         kernel = self._training_kernel(X, kept[order], weight[order], starts)
-        problems = self._problems(codes[order], cost[order], loss, pairwise)
+        problems = self._problems(codes[order], cost[order], settings.loss)
         warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
         begin = [WarmStart.alpha_for(warm, t, problem) for t, problem in enumerate(problems)]
-        solved = solve_together(problems, begin, kernel, budget, on_round, in_order=reporter.active)
-        for t, one in enumerate(solved):
-            log.done(t, one.certificate.gap, one.result.n_iter, one.result.status)
-        if np.isinf(C) and any(one.result.status is Status.UNBOUNDED for one in solved):
-            raise ValueError(
-                "C=inf asks for a hard margin, but the classes are not separable in this kernel. "
-                "Use a finite C, or a kernel with more features (a larger gamma)."
-            )
+        solved = solve_together(
+            problems, begin, kernel, settings.budget, watch.round, in_order=watch.in_order
+        )
+        outcomes = [
+            Outcome(one.certificate, one.result.status, one.result.n_iter, one.result.history)
+            for one in solved
+        ]
+        watch.done(outcomes)
+        self._refuse_unbounded(outcomes, settings.C)
         if self.warm_start:
             self._warm = WarmStart.of(problems, solved)
         self._kernel = kernel.kernel
         self._store(solved, problems, kept[order], codes[order], sizes, X)
-        self.class_weight_ = weight_of_class
-        self._warn(solved, budget.tol)
-        reporter.end()
+        self._store_outcomes(outcomes, labelled.weight_of_class)
+        self._warn(settings.budget.tol)
+        watch.end()
         return self
 
     def _training_kernel(
@@ -286,9 +263,6 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             chosen, gamma = (values if whole else values[np.ix_(rows, rows)]), 1.0
         else:
             chosen = X if whole else X[rows]
-            if sp.issparse(chosen) and not chosen.has_canonical_format:
-                chosen = chosen.copy()
-                chosen.sum_duplicates()
             gamma = resolve_gamma(self.gamma, chosen, weight)
         kernel = Kernel(
             self.kernel,
@@ -301,24 +275,21 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             kernel, chosen, starts, check.check_cache_size(self.cache_size), threads
         )
 
-    def _problems(
-        self, codes: npt.NDArray[np.intp], cost: Array, loss: PNormHinge, pairwise: bool
-    ) -> list[BinaryProblem]:
+    def _problems(self, codes: Codes, cost: Array, loss: PNormHinge) -> list[BinaryProblem]:
         """The binary problems over rows whose class numbers are ``codes``."""
+        k = self.classes_.size
+        signs = problem_signs(k, self.multi_class)
 
-        def problem(segments: list[int], rows: Any, positive: int) -> BinaryProblem:
-            y = np.where(codes[rows] == positive, 1.0, -1.0)
+        def problem(t: int, segments: list[int], rows: Any) -> BinaryProblem:
+            y = signs[t].astype(np.float64)[codes[rows]]
             return BinaryProblem(segments, y, cost[rows], loss, bool(self.fit_intercept))
 
-        every = slice(None)
-        if self.classes_.size == 2:
-            return [problem([0], every, 1)]
-        if not pairwise:
-            return [problem([0], every, k) for k in range(self.classes_.size)]
-        of_class = [np.flatnonzero(codes == k) for k in range(self.classes_.size)]
+        if not self._pairwise:
+            return [problem(t, [0], slice(None)) for t in range(signs.shape[0])]
+        of_class = [np.flatnonzero(codes == i) for i in range(k)]
         return [
-            problem([i, j], np.concatenate([of_class[i], of_class[j]]), i)
-            for i, j in class_pairs(self.classes_.size)
+            problem(t, [i, j], np.concatenate([of_class[i], of_class[j]]))
+            for t, (i, j) in enumerate(class_pairs(k))
         ]
 
     def _store(
@@ -326,7 +297,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         solved: list[Certified],
         problems: list[BinaryProblem],
         rows: npt.NDArray[np.intp],
-        codes: npt.NDArray[np.intp],
+        codes: Codes,
         sizes: npt.NDArray[np.intp],
         X: Any,
     ) -> None:
@@ -335,8 +306,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             one.certificate.scale * one.result.alpha * problem.y
             for one, problem in zip(solved, problems, strict=True)
         ]
-        pairwise = self.classes_.size > 2 and self.multi_class == "ovo"
-        packed = pack_one_vs_one(duals, sizes.tolist()) if pairwise else np.vstack(duals)
+        packed = pack_one_vs_one(duals, sizes.tolist()) if self._pairwise else np.vstack(duals)
         by_class = np.argsort(codes, kind="stable")
         chosen = by_class[packed[:, by_class].any(axis=0)]
         self.dual_coef_ = np.ascontiguousarray(packed[:, chosen])
@@ -344,34 +314,7 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_support_ = np.bincount(codes[chosen], minlength=self.classes_.size).astype(np.int32)
         empty = np.empty((0, 0))
         self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
-        self.intercept_ = np.array([one.certificate.intercept for one in solved])
-        self.dual_gap_ = np.array([one.certificate.gap for one in solved])
-        self.primal_objective_ = np.array([one.certificate.primal for one in solved])
-        self.dual_objective_ = np.array([one.certificate.dual for one in solved])
-        self.status_ = [one.result.status for one in solved]
-        self.history_ = [one.result.history for one in solved]
-        self.n_iter_ = np.array([one.result.n_iter for one in solved], dtype=np.int32)
         self.shape_fit_ = X.shape
-
-    def _warn(self, solved: list[Certified], tol: float) -> None:
-        """Warn if the fit is not within ``tol``, with the gap and a remedy."""
-        failed = [one for one in solved if not one.certificate.gap <= tol]
-        if not failed:
-            return
-        worst = max(failed, key=lambda one: one.certificate.gap)
-        remedy = {
-            Status.MAX_ITER: "raise max_iter",
-            Status.MAX_TIME: "raise max_time",
-            Status.STOPPED: "let the callback go on",
-        }.get(worst.result.status, "lower C")
-        warnings.warn(
-            f"PSVC is at relative gap {worst.certificate.gap:.1e} > tol {tol:g} in {len(failed)} "
-            f"of {len(solved)} binary problems: {worst.result.status.value}. "
-            f"To get closer, {remedy}, scale X (for instance with StandardScaler), or accept a "
-            f"larger tol.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
 
     # --- predict ---------------------------------------------------------------------------------
 
@@ -392,35 +335,14 @@ class PSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             (i, j), positive for class i.
         """
         values = self._problem_decisions(X)
-        if self.classes_.size == 2:
-            return values[:, 0]
-        if self.multi_class == "ovo" and self.decision_function_shape == "ovr":
-            return votes_of_pairs(values, self.classes_.size)
-        return values
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Labels of the rows of X: the class of the largest decision value.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows, as for :meth:`decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        values = self._problem_decisions(X)
-        if self.classes_.size == 2:
-            return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(np.intp)])
-        if self.multi_class == "ovo":
-            values = votes_of_pairs(values, self.classes_.size)
-        return np.asarray(self.classes_[values.argmax(axis=1)])
+        per_pair = self._pairwise and self.decision_function_shape == "ovo"
+        return values if per_pair else self._class_scores(values)
 
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        X = check.canonical(X)
         threads = check.check_threads(self.n_jobs)
         kernel = self._kernel
         if self.kernel == "precomputed":

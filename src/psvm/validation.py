@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from joblib import effective_n_jobs
+from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import check_array, validate_data
 
 Array = npt.NDArray[np.float64]
 
 MULTI_CLASS = ("ovo", "ovr")
+# X as the linear solvers want it; its entries are checked by `check_entries`.
+_ROW_FORMAT: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": (np.float64, np.float32),
+    "order": "C",
+    "ensure_all_finite": False,
+}
+# Rows numbered at a time: searchsorted answers in int64, of which large data need no second copy.
+_ROWS = 2**20
+# Largest entry whose products with others are safely within float64.
+_LARGEST = 1e100
 
 
 def _is_real(value: Any) -> bool:
@@ -122,15 +136,34 @@ def check_threads(n_jobs: Any) -> int:
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:
-    """One weight per row, >= 0, not all zero."""
-    weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    """One weight per row, >= 0."""
+    n = X.shape[0]
+    if sample_weight is None:
+        weight = np.ones(n)
+    elif isinstance(sample_weight, Real):
+        weight = np.full(n, check_number("sample_weight", sample_weight))
+    else:
+        weight = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    if weight.shape != (n,):
+        raise ValueError(
+            f"`sample_weight` must have one entry per row, shape {(n,)}, got shape {weight.shape}."
+        )
     if (weight < 0).any():
         raise ValueError(
             f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out."
         )
-    if not weight.any():
-        raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
     return weight
+
+
+def class_codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Number of the class of each row, among sorted classes; arbitrary for a label of none."""
+    codes = np.empty(y.size, dtype=np.int32)
+    for first in range(0, y.size, _ROWS):
+        rows = slice(first, first + _ROWS)
+        codes[rows] = np.searchsorted(classes, y[rows])
+    return np.minimum(codes, classes.size - 1, out=codes)
 
 
 def class_weights(class_weight: Any, classes: npt.NDArray[Any], codes: Any, weight: Array) -> Array:
@@ -157,25 +190,144 @@ def class_weights(class_weight: Any, classes: npt.NDArray[Any], codes: Any, weig
     return values
 
 
-def check_kernel_input(kernel: Any, X: Any) -> None:
-    """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
-    values = X.data if hasattr(X, "indptr") else X
-    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if kernel == "precomputed":
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples), "
-                f"got {X.shape}; pass kernel(X_train, X_train) to fit."
-            )
-        rows = range(0, X.shape[0], 1024)  # a few at a time: X may be large
-        asymmetry = max(float(abs(X[i : i + 1024] - X[:, i : i + 1024].T).max()) for i in rows)
-        if asymmetry > 1e-5 * largest:
-            raise ValueError(
-                f"A precomputed kernel must be symmetric, got entries K[i, j] and K[j, i] that "
-                f"differ by {asymmetry:.1e}; use (K + K.T) / 2 if that is rounding."
-            )
-    elif largest > 1e100:
+def canonical(X: Any) -> Any:
+    """X itself, or a CSR matrix with sorted indices and no duplicates; never changed in place."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_entries(X: Any, estimator: Any) -> None:
+    """Every entry of X (C-contiguous or CSR) is finite and of sane range.
+
+    A sum of squares in range proves it in one fast pass; only else the entries are looked at.
+    """
+    values = X.data if sp.issparse(X) else np.asarray(X).reshape(-1)
+    with np.errstate(all="ignore"):  # no BLAS: its threads stall when others are at work
+        if float(np.einsum("i,i->", values, values)) <= _LARGEST**2:
+            return
+    assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    _check_range(_largest_entry(X))
+
+
+def _largest_entry(X: Any) -> float:
+    values = X.data if sp.issparse(X) else X
+    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+
+
+def _check_range(largest: float) -> None:
+    """The products of entries up to this size are within the range of float64."""
+    if largest > _LARGEST:
         raise ValueError(
             f"X has entries of size {largest:.1e}, whose products leave the range of float64; "
             f"scale X, for instance with StandardScaler."
+        )
+
+
+def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
+    """X as C-contiguous array, memmap or canonical CSR, and y; the entries of X are not read.
+
+    A C-ordered float32 or float64 array or memmap is not copied.
+    """
+    rows, y = validate_data(estimator, X, y, reset=reset, **_ROW_FORMAT)
+    if isinstance(X, np.memmap) and rows.base is X:
+        rows = X  # still known to be a file
+    return canonical(rows), y
+
+
+class CheckedBlocks(Sequence[Any]):
+    """The rows of ``blocks[k][0]``, loaded on demand and in the format of the linear solvers."""
+
+    def __init__(self, blocks: Any, shapes: Sequence[tuple[int, int]], sparse: bool) -> None:
+        self._blocks, self._shapes, self._sparse = blocks, shapes, sparse
+        self.sizes = [n for n, _ in shapes]
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    @overload
+    def __getitem__(self, k: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Sequence[Any]: ...
+
+    def __getitem__(self, k: int | slice) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        shape = self._shapes[k]
+        X = canonical(check_array(self._blocks[k][0], **_ROW_FORMAT))
+        if X.shape != shape:
+            raise ValueError(
+                f"blocks[{k}] must be the same every time it is read, got X of shape {X.shape} "
+                f"after {shape}."
+            )
+        return sp.csr_matrix(X) if self._sparse and not sp.issparse(X) else X
+
+
+def read_blocks(
+    estimator: Any, blocks: Any, classes: Any = None
+) -> tuple[CheckedBlocks, npt.NDArray[Any], Array]:
+    """Read every block once and check it: the rows, and labels and weights of all of them.
+
+    Sets ``n_features_in_`` and ``feature_names_in_`` from the first block. With ``classes``, these
+    and no other labels must occur.
+    """
+    if not (hasattr(blocks, "__len__") and hasattr(blocks, "__getitem__")):
+        raise TypeError(
+            f"`blocks` must be a sequence, with len(blocks) and blocks[k], because every block is "
+            f"read several times; got {type(blocks).__name__}."
+        )
+    if len(blocks) == 0:
+        raise ValueError("`blocks` must hold at least one block, got none.")
+    shapes: list[tuple[int, int]] = []
+    labels: list[npt.NDArray[Any]] = []
+    weights: list[Array] = []
+    sparse = False  # if some are, all will be
+    for k in range(len(blocks)):
+        block = blocks[k]
+        try:
+            if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+                items = len(block) if isinstance(block, tuple | list) else "no"
+                raise ValueError(
+                    f"expected (X, y) or (X, y, sample_weight), got {type(block).__name__} "
+                    f"with {items} items."
+                )
+            X, y = check_rows(estimator, block[0], block[1], reset=k == 0)
+            check_entries(X, estimator)
+            weights.append(check_weights(block[2] if len(block) == 3 else None, X))
+            if labels and (y.dtype.kind in "US") != (labels[0].dtype.kind in "US"):
+                raise ValueError(f"y has labels of type {y.dtype}, blocks[0] {labels[0].dtype}.")
+            if classes is not None and not np.isin(y, classes).all():
+                unknown = y[~np.isin(y, classes)][0]
+                raise ValueError(f"y has the label {unknown}, which is not in `classes`.")
+        except ValueError as error:
+            raise ValueError(f"blocks[{k}]: {error}") from error
+        sparse |= sp.issparse(X)
+        shapes.append(X.shape)
+        labels.append(y)
+    y = np.concatenate(labels)
+    missing = [] if classes is None else np.setdiff1d(classes, y).tolist()
+    if missing:
+        raise ValueError(f"`classes` has labels of no row: {missing!r}.")
+    return CheckedBlocks(blocks, shapes, sparse), y, np.concatenate(weights)
+
+
+def check_kernel_input(kernel: Any, X: Any) -> None:
+    """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
+    largest = _largest_entry(X)
+    if kernel != "precomputed":
+        _check_range(largest)
+        return
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples), "
+            f"got {X.shape}; pass kernel(X_train, X_train) to fit."
+        )
+    rows = range(0, X.shape[0], 1024)  # a few at a time: X may be large
+    asymmetry = max(float(abs(X[i : i + 1024] - X[:, i : i + 1024].T).max()) for i in rows)
+    if asymmetry > 1e-5 * largest:
+        raise ValueError(
+            f"A precomputed kernel must be symmetric, got entries K[i, j] and K[j, i] that "
+            f"differ by {asymmetry:.1e}; use (K + K.T) / 2 if that is rounding."
         )

@@ -25,16 +25,18 @@ import numpy.typing as npt
 from psvm.certificate import Certificate, certify
 from psvm.loss import PNormHinge
 from psvm.problem import BinaryProblem, Budget, SolveResult, Status, feasible
+from psvm.solvers.newton_rules import (
+    MAX_ITERATIONS,
+    SlopeSearch,
+    first_sigma,
+    growth,
+    intercept_damping,
+    patience,
+    trust_in,
+)
 from psvm.solvers.newton_spaces import Space
 
 Array = npt.NDArray[np.float64]
-
-# Start of sigma in units of 1 / K(x, x): 1 to 1000 measured alike, none at all twice as slow.
-_SCALE = 10.0
-# A large p takes about p steps, separable classes at a large C up to 200.
-_MAX_NEWTON = 2000
-# Growth of sigma per outer step, and how exactly the inner problem is solved before the step.
-_GROWTH = {"p=1": (3.0, 0.1), "p<2": (5.0, 0.5)}
 
 
 def prox_dual(t: Array, sigma: Array | float, cost: Array, loss: PNormHinge) -> tuple[Array, Array]:
@@ -118,19 +120,14 @@ class _ProximalNewton:
         self.w, self.b = np.array(space.image(alpha)), certificate.intercept
         self.margin = space.margins(self.w) + self.b * self.y
         self.centre = np.array(alpha)
-        # A start of relative gap g is off by some sqrt(g): moves within that need no damping.
-        trust = 1.0 / np.sqrt(np.clip(certificate.gap, 1e-12, 1.0))
         if hard:
             self.sigma = max(1.0 / space.largest, float(alpha.max(initial=0.0)))
-        elif self.loss.p >= 2.0:
-            self.sigma = np.inf
         else:
-            # Where the cost never binds, the kernel sets the scale of alpha.
-            scale = min(float(np.median(self.cost)), _SCALE / space.largest)
-            self.sigma = trust * scale * (0.5 if self.loss.p == 1.0 else 1.0)
+            cold = first_sigma(self.loss.p, float(np.median(self.cost)), space.largest)
+            self.sigma = trust_in(certificate.gap) * cold
 
     def run(self) -> SolveResult:
-        growth, exactness = _GROWTH["p=1" if self.loss.p == 1.0 else "p<2"]
+        factor, exactness = growth(self.loss.p)
         # Beyond this the systems of the Newton step are as ill-conditioned as double allows.
         sigma_limit = max(1e11 / self.space.largest, self.sigma)
         idle, iteration, lowest = 0, 0, np.inf
@@ -146,7 +143,7 @@ class _ProximalNewton:
                 moved = float(np.sum((alpha - self.centre) ** 2)) / (2.0 * self.sigma)
                 if decrement < max(exactness * moved, 1e-18 * abs(self.best[0].primal)):
                     self.centre = alpha
-                    self.sigma = min(self.sigma * growth, sigma_limit)
+                    self.sigma = min(self.sigma * factor, sigma_limit)
                     alpha, weight = self.prox(self.margin)
                     dw, db, change, decrement = self.direction(alpha, weight)
             # 3. Step.
@@ -191,13 +188,10 @@ class _ProximalNewton:
         if self.hard and not self.separable(self.prox(self.margin)[0]):
             return Status.UNBOUNDED
         asked = self.budget.on_round is not None and self.budget.on_round(record)
-        # Rounding has the last word; a cold start may idle for long before the gap falls.
         gap = certificate.gap
-        if iteration >= _MAX_NEWTON or (gap <= self.budget.tol and not self.polish):
+        if iteration >= MAX_ITERATIONS or (gap <= self.budget.tol and not self.polish):
             return Status.CONVERGED
-        if gap <= 1e-16 or idle >= (
-            1 if gap <= 1e-15 else 4 if gap <= 1e-11 else 15 if gap <= 1e-6 else 100
-        ):
+        if gap <= 1e-16 or (gap <= 1e-15 and idle) or idle >= patience(gap):
             return Status.CONVERGED
         if asked:
             return Status.STOPPED
@@ -235,9 +229,7 @@ class _ProximalNewton:
         """Newton direction in w and b, its change of the margins, the decrement ``-psi'(0)``."""
         error = self.space.image(alpha) - self.w
         unbalanced = float(self.y @ alpha) if self.fit_intercept else None
-        few = float(weight.sum()) < 1e-9 * self.mean_cost
-        damping = 1e-13 * (float(weight.sum()) + self.mean_cost)
-        damping += 1e-3 * abs(unbalanced or 0.0) * few
+        damping = intercept_damping(float(weight.sum()), unbalanced or 0.0, self.mean_cost)
         dw, db = self.space.newton(error, weight, unbalanced, damping)
         change = self.space.margins(dw) + db * self.y
         slope = self.space.inner(dw, self.w) - float(alpha @ change)
@@ -249,29 +241,9 @@ class _ProximalNewton:
 
         def slope(s: float) -> float:
             alpha, _ = self.prox(self.margin + s * change)
-            value = linear + s * quadratic - float(alpha @ change)
-            # Where a large power overflows, the loss is climbing.
-            return value if np.isfinite(value) else np.inf
+            return linear + s * quadratic - float(alpha @ change)
 
-        first = slope(0.0)
-        if first >= 0.0:
-            return 1.0
-        low, high, at_low, at_high = 0.0, np.inf, first, 0.0
-        s = 1.0
-        for _ in range(60):
-            value = slope(s)
-            if abs(value) <= 0.5 * abs(first):
-                break
-            if value < 0.0:
-                low, at_low = s, value
-            else:
-                high, at_high = s, value
-            if np.isinf(high):
-                s *= 4.0
-            elif np.isinf(at_high):
-                s = 0.5 * (low + high)
-            else:
-                secant = low - at_low * (high - low) / (at_high - at_low)
-                inside = 0.05 * (high - low)
-                s = min(max(secant, low + inside), high - inside)
-        return s
+        search = SlopeSearch(slope(0.0))
+        while not search.done(slope(search.step)):
+            pass
+        return search.step

@@ -1,0 +1,124 @@
+"""One rival at one p on one problem: its turns in fresh processes, and the referee's verdict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks import environment
+from benchmarks.cases import Data
+from benchmarks.linear_objective import LinearModel, judge_linear
+from benchmarks.objective import DualModel, judge
+from benchmarks.worker import Task
+
+CLOCKS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds")
+GRACE = 600.0  # seconds for loading, warming up and predicting, before a process counts as stuck
+
+
+class Contender:
+    """A task and its turns so far."""
+
+    def __init__(self, task: Task, repeat_below: float) -> None:
+        self.task = task
+        self.repeat_below = repeat_below
+        self.turns: list[dict[str, float]] = []
+        self.status = "ok"
+        self.best_file = Path(task.model_file).with_suffix(".best.npz")
+        self.judged_turn: dict[str, float] | None = None
+        self.verdict: dict[str, float] = {}
+
+    @property
+    def best(self) -> dict[str, float]:
+        """The turn with the fastest fit."""
+        return min(self.turns, key=lambda turn: turn["fit_seconds"])
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether a turn was ended because its fit took too long."""
+        return self.status.startswith("over")
+
+    @property
+    def wants_turn(self) -> bool:
+        """Slow fits are not repeated: a minute is steady enough, and the machine has other work."""
+        done = bool(self.turns) and self.best["fit_seconds"] > self.repeat_below
+        return self.status == "ok" and not done
+
+    def take_turn(self) -> None:
+        """Measure once in a fresh process; keep the model if this was the fastest fit."""
+        command = [sys.executable, "-m", "benchmarks.worker", json.dumps(asdict(self.task))]
+        try:
+            answer = subprocess.run(
+                command,
+                cwd=environment.ROOT,
+                env=environment.thread_environment(self.task.threads),
+                capture_output=True,
+                text=True,
+                timeout=self.task.time_limit + GRACE,
+            )
+        except subprocess.TimeoutExpired:
+            self.status = f"over {self.task.time_limit:g} s"
+            return
+        if answer.returncode == -getattr(signal, "SIGALRM", 0) != 0:
+            self.status = f"over {self.task.time_limit:g} s"
+        elif answer.returncode != 0:
+            lines = answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"]
+            self.status = f"failed: {lines[-1][:200]}"
+        else:
+            self.turns.append(json.loads(answer.stdout.strip().splitlines()[-1]))
+            if self.turns[-1] is self.best:
+                shutil.move(self.task.model_file, self.best_file)
+
+    def judge(self, data: Data) -> dict[str, float]:
+        """The referee's numbers for the model of the fastest turn; empty if there is no model."""
+        if self.turns and self.judged_turn is not self.best:
+            self.judged_turn = self.best
+            with np.load(self.best_file) as stored:
+                self.verdict = judge_arrays(dict(stored), data, self.task)
+        return self.verdict
+
+    def record(self, data: Data) -> dict[str, Any]:
+        """Times of the turns and the verdict of the referee."""
+        task = self.task
+        row: dict[str, Any] = {
+            "case": task.case,
+            "n_train": data.X_train.shape[0],
+            "n_test": data.X_test.shape[0],
+            "n_features": data.X_train.shape[1],
+            "n_classes": int(data.y_train.max()) + 1,
+            "storage": "sparse" if sp.issparse(data.X_train) else "dense",
+            "C": task.C,
+            "rival": task.rival,
+            "p": task.p,
+            "status": self.status,
+        }
+        if task.gamma is not None:
+            row["gamma"] = task.gamma
+            row["gamma_factor"] = round(task.gamma / data.gamma_scale, 6)
+        if not self.turns:
+            return row
+        row |= {key: value for key, value in self.best.items() if key != "predict_seconds"}
+        row["predict_seconds"] = min(turn["predict_seconds"] for turn in self.turns)
+        row["turns"] = [{key: turn[key] for key in CLOCKS} for turn in self.turns]
+        return row | self.judge(data)
+
+
+def judge_arrays(arrays: dict[str, Any], data: Data, task: Task) -> dict[str, float]:
+    """Hand the stored fields of a model to the referee of its kind."""
+    train, test = (data.X_train, data.y_train), (data.X_test, data.y_test)
+    if "coef" in arrays:
+        linear = LinearModel(arrays["coef"], float(arrays["intercept"]))
+        return asdict(judge_linear(linear, train, test, C=task.C, p=task.p))
+    if "support" in arrays and task.gamma is not None:
+        C, gamma, p = task.C, task.gamma, task.p
+        model = DualModel(**arrays)
+        return asdict(judge(model, train, test, C=C, gamma=gamma, p=p, threads=task.threads))
+    return {}

@@ -1,0 +1,73 @@
+"""LIBLINEAR's own Python package, one thread.
+
+The conversion of the rows to its node lists is not timed. The primal solver can leave the
+intercept free (``-R``); the dual ones penalise it, see :mod:`benchmarks.rivals.sklearn_linear`.
+They stop after 300 epochs, which Python cannot change; at p = 2 the primal solver then takes over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.linear_objective import LinearModel
+from benchmarks.rivals.interface import Labels, Setting
+
+
+class Nodes(NamedTuple):
+    """Rows as LIBLINEAR wants them (training only), and as they came."""
+
+    problem: Any
+    X: Any
+
+
+@dataclass(frozen=True)
+class LiblinearOfficial:
+    """``train`` with ``-s 2 -R``, or in the dual ``-s 3`` (p = 1) and ``-s 1`` (p = 2).
+
+    ``eps`` is the tolerance; the library's defaults are 0.01 (primal) and 0.1 (dual).
+    """
+
+    name: str
+    dual: bool
+    eps: float
+    intercept_scaling: float = 1.0
+    package: str = "liblinear-official"
+
+    def why_not(self, p: float, n_train: int) -> str | None:
+        """The hinge in the dual only, and the squared hinge."""
+        if p == 2.0 or (p == 1.0 and self.dual):
+            return None
+        return "solves p = 1 and p = 2 only" if self.dual else "solves p = 2 only"
+
+    def prepare(self, X: Any, y: Labels | None = None) -> Any:
+        """Node lists; signs as labels, of which LIBLINEAR makes +1 the positive class."""
+        if y is None:
+            return Nodes(None, X)
+        from liblinear.liblinear import problem
+
+        return Nodes(problem(np.where(y == 1, 1.0, -1.0), sp.csr_matrix(X)), X)
+
+    def fit(self, data: Any, y: Labels, setting: Setting) -> Any:
+        """Fit; the model keeps the rows' memory alive."""
+        from liblinear.liblinearutil import parameter, train
+
+        solver = (3 if setting.p == 1.0 else 1) if self.dual else 2
+        free = "" if self.dual else "-R"
+        options = f"-s {solver} -c {setting.C!r} -e {self.eps!r} -B {self.intercept_scaling!r}"
+        return train(data.problem, parameter(f"{options} {free} -q"))
+
+    def predict(self, model: Any, data: Any) -> Labels:
+        """Labels by a matrix product: the package's own loop over rows is Python."""
+        fitted = self.export(model)
+        return np.asarray(data.X @ fitted.coef + fitted.intercept > 0.0).astype(np.int64)
+
+    def export(self, model: Any) -> LinearModel:
+        """Coefficients and intercept of label +1."""
+        if model.get_labels() != [1, -1]:
+            raise RuntimeError(f"expected labels [1, -1], got {model.get_labels()}")
+        coef, intercept = model.get_decfun()
+        return LinearModel(np.array(coef), float(intercept))

@@ -1,0 +1,25 @@
+// When a solve stops, and what it tells of every round.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace psvm {
+
+struct Budget {
+  double tol;
+  std::ptrdiff_t max_iter;  // rounds; negative for no limit
+  double max_time;          // seconds; infinite for no limit
+  bool impatient;           // give up when the gap would take hundreds of rounds more
+};
+
+struct RoundRecord {
+  std::ptrdiff_t iteration;
+  double seconds, gap, primal, dual;
+  std::ptrdiff_t changed;  // variables moved by the round before
+};
+
+// Sees every record, and stops the solve by returning true. May be empty.
+using OnRound = std::function<bool(const RoundRecord&)>;
+
+}  // namespace psvm

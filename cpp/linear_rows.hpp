@@ -1,0 +1,51 @@
+// Rows of features for the linear solvers: products, sums and Gram matrices over a few rows at a
+// time. What is done with them is in linear_pass.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace psvm {
+
+using index_t = std::ptrdiff_t;
+using row_t = std::int32_t;  // a row within a block
+
+class LinearRows {
+ public:
+  LinearRows(index_t size, index_t features) : size_(size), features_(features) {}
+  virtual ~LinearRows() = default;
+  index_t size() const { return size_; }
+  index_t features() const { return features_; }
+  // Average number of stored entries of a row.
+  virtual double entries() const = 0;
+
+  // out[r] = <x_rows[r], w>
+  virtual void dots(const row_t* rows, index_t count, const double* w, double* out) const = 0;
+  // sum += sum_r coef[r] x_rows[r]
+  virtual void add(const row_t* rows, index_t count, const double* coef, double* sum) const = 0;
+  // sum += sum_r coef[r] x_rows[r]^2, feature by feature
+  virtual void add_squares(const row_t* rows, index_t count, const double* coef,
+                           double* sum) const = 0;
+  // Adds sum_r weight[r] z z', z = [x_rows[r] - shift, 1], to the lower triangle of `gram`, whose
+  // rows are `stride` apart and zero beyond features + 1. A null shift is none.
+  virtual void add_gram(const row_t* rows, index_t count, const double* weight, const double* shift,
+                        double* gram, index_t stride) const = 0;
+
+ private:
+  index_t size_, features_;
+};
+
+// Entries of a row of a Gram matrix over `features` features and a constant, padded for add_gram.
+index_t gram_stride(index_t features);
+
+// Row-major, rows `stride` entries apart.
+template <class S>
+std::unique_ptr<LinearRows> dense_linear_rows(const S* data, index_t size, index_t features,
+                                              index_t stride);
+// CSR with sorted, unique column numbers.
+template <class S, class I>
+std::unique_ptr<LinearRows> sparse_linear_rows(const S* data, const I* indices, const I* indptr,
+                                               index_t size, index_t features);
+
+}  // namespace psvm
