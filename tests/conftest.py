@@ -4,6 +4,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from linear_referee import Heard
 
+from psvm.solvers.linear import solve_linear
+
 settings.register_profile(
     "psvm",
     deadline=None,
@@ -18,7 +20,6 @@ settings.load_profile("psvm")
 @pytest.fixture
 def heard(monkeypatch):
     """What the last fit of a LinearPSVC asked of its solver, and what that answered."""
-    from psvm.solvers.linear import solve_linear
 
     def listen(rows, problems, *arguments, **options):
         solutions = solve_linear(rows, problems, *arguments, **options)

@@ -33,7 +33,7 @@ ESTIMATORS = [
     LinearPSVC(p=1, solver="semismooth_newton"),
     LinearPSVC(p=2, solver="semismooth_newton", multi_class="ovr"),
     LinearPSVC(p=1.5, solver="coordinate_descent"),
-    LinearPSVC(p=1, solver="coordinate_descent", fit_intercept=False, warm_start=True),
+    LinearPSVC(p=1, solver="coordinate_descent", warm_start=True),
     LinearPSVC(p=3, solver="coordinate_descent", multi_class="ovr"),
 ]
 

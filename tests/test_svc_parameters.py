@@ -108,3 +108,13 @@ def test_cache_size_does_not_change_the_model(large, megabytes):
     reference = PSVC(tol=1e-8).fit(X, y).decision_function(X)
     model = PSVC(tol=1e-8, cache_size=megabytes).fit(X, y)
     assert model.decision_function(X) == pytest.approx(reference, abs=1e-3)
+
+
+def test_warm_start_with_another_exponent(large):
+    """A larger step of p than test_parameters takes still saves rounds."""
+    X, y = large
+    cold = PSVC(p=1.6, tol=1e-6).fit(X, y)
+    warm = PSVC(warm_start=True, tol=1e-6).fit(X, y).set_params(p=1.6).fit(X, y)
+    assert warm.history_[0][0]["gap"] < cold.history_[0][0]["gap"]
+    assert np.sum(warm.n_iter_) < np.sum(cold.n_iter_)
+    assert warm.primal_objective_ == pytest.approx(cold.primal_objective_, rel=1e-5)

@@ -1,7 +1,8 @@
 """Which solver a linear problem gets, and why; the certificate has the last word.
 
-1. **coordinate_descent** for rows that are wide and sparse, or few, at p <= 2: a step costs as much
-   as the entries of one row, where a Newton system would be too large to factor.
+1. **coordinate_descent** for rows that are wide and sparse, or few: a step costs as much as the
+   entries of one row, where a Newton system would be too large to factor. (At p = 3, 10 to 100
+   times faster on news20 than Newton by conjugate gradients.)
 2. **semismooth_newton** otherwise: a pass costs as much as all entries, but a few passes do. With
    many rows it starts from the solution of a sample (``sample_start``); beyond 1,000 features its
    systems are solved by conjugate gradients.
@@ -40,8 +41,9 @@ Array = npt.NDArray[np.float64]
 
 SOLVERS = ("auto", "semismooth_newton", "coordinate_descent")
 # Operations of a coordinate descent, in entries of the rows, to weigh against a factorisation:
-# cnae9 (0.004 of it) is 40 to 150 times faster by coordinates, mnist (5.6) 3 to 10 times slower.
-_EPOCHS = 100
+# d^3 / 3 is 27,000 times the entries of cnae9 (40 to 150 times faster by coordinates), 450 times
+# those of two digits of mnist (10 times faster), 18 times those of all (up to 5 times slower).
+_EPOCHS = 50
 # Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster).
 _MOSTLY_ZERO = 0.2
 _WORTH_CONVERTING = 1e5  # entries
@@ -71,16 +73,16 @@ class LinearSolution:
         return self.passes.best_alpha(self.number)
 
 
-def choose_solver(summary: RowSummary, p: float) -> tuple[str, str]:
-    """The solver for rows of this shape, and why."""
-    n, d = summary.rows, summary.features
+def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str, str]:
+    """The solver for problems of this shape, and why."""
+    n, d = round(summary.rows * float(np.mean(signs != 0))), summary.features
     shape = f"{n} rows of {d} features, {summary.entries:.4g} of them stored"
     factoring = float(d) ** 3 / 3.0
-    if p <= 2.0 and summary.in_memory and factoring > _EPOCHS * n * summary.entries:
+    if summary.in_memory and factoring > _EPOCHS * n * summary.entries:
         return "coordinate_descent", f"wide or few rows ({shape})"
     if d > MAX_FACTORED:
         return "semismooth_newton", f"by conjugate gradients, for so many features ({shape})"
-    return "semismooth_newton", f"more rows than a Newton system has unknowns to pay for ({shape})"
+    return "semismooth_newton", f"many rows for the size of a Newton system ({shape})"
 
 
 def solve_linear(
@@ -110,7 +112,7 @@ def solve_linear(
         starts = [None if s is None else replace(s, b=0.0) for s in starts]
     summary = summarise(rows, centred=problems.fit_intercept)
     name, why = (
-        choose_solver(summary, problems.loss.p) if solver == "auto" else (solver, "asked for")
+        choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
     )
     cancel = _core.Cancel()
     passes = BlockPasses(rows, problems, range(len(problems.signs)), threads, summary.shift, cancel)

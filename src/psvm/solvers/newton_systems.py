@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 import scipy.sparse as sp
+from scipy.linalg.lapack import dpotrs
 
 from psvm.solvers.newton_spaces import damped_cholesky
 
@@ -46,6 +46,19 @@ class System(Protocol):
         ...
 
 
+class Factor:
+    """The Cholesky factor of a positive definite matrix."""
+
+    def __init__(self, matrix: Array) -> None:
+        # LAPACK directly: scipy's wrapper costs more than a small system.
+        self.lower = np.asfortranarray(damped_cholesky(matrix))
+
+    def solve(self, v: Array) -> Array:
+        """The inverse times v."""
+        solution, _ = dpotrs(self.lower, v, lower=1)
+        return np.asarray(solution)
+
+
 class FeatureSystem:
     """The factor of H itself, from the lower triangle of the Gram matrix."""
 
@@ -57,11 +70,11 @@ class FeatureSystem:
         if not fit_intercept:
             system[-1, :-1] = system[:-1, -1] = 0.0
             system[-1, -1] = 1.0
-        self.factor = damped_cholesky(system)
+        self.factor = Factor(system)
 
     def solve(self, v: Array) -> Array:
         """``H^-1 v``."""
-        return np.asarray(scipy.linalg.cho_solve((self.factor, True), v, check_finite=False))
+        return self.factor.solve(v)
 
 
 @dataclass(frozen=True)
@@ -92,18 +105,14 @@ class RowSystem:
             self.Z = (rows - shift) * self.root[:, None]
             gram = self.Z @ self.Z.T
         gram[np.diag_indices(self.root.size)] += 1.0
-        self.factor = damped_cholesky(gram)
+        self.factor = Factor(gram)
         self.fit_intercept = fit_intercept
-        self.border = self.of_rows(self.root)
+        self.border = self.factor.solve(self.root)
         self.schur = float(self.root @ self.border) + damping
-
-    def of_rows(self, v: Array) -> Array:
-        """``M^-1 v``."""
-        return np.asarray(scipy.linalg.cho_solve((self.factor, True), v, check_finite=False))
 
     def solve(self, v: Array) -> Array:
         """``H^-1 v``."""
-        inner = self.of_rows(self.Z @ v[:-1])
+        inner = self.factor.solve(self.Z @ v[:-1])
         if not self.fit_intercept:
             return np.append(v[:-1] - self.Z.T @ inner, v[-1])
         # r' Z A^-1 v = r' M^-1 Z v, and Z' M^-1 r is A^-1 of the border.

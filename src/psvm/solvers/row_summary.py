@@ -15,7 +15,7 @@ from psvm.solvers.block_passes import block_sizes
 Array = npt.NDArray[np.float64]
 
 # Rows looked at, and blocks they are taken from.
-_ROWS, _BLOCKS = 10_000, 8
+_ROWS, _BLOCKS = 2_000, 8
 
 
 @dataclass(frozen=True)

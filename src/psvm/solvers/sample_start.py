@@ -217,9 +217,11 @@ class _Newton:
         Returns the outcomes, and where the whole method should begin for those that are not done.
         """
         outcomes = {
-            t: Outcome(begin.w, begin.b, np.inf, -np.inf, Status.MAX_ITER, 0)
+            t: Outcome(begin.w, begin.b, np.inf, 0.0, Status.MAX_ITER, 0)
             for t, begin in begins.items()
         }
+        for t in begins:
+            self.passes.set_best(t, np.zeros(self.problems.codes.size))
         left, rest = dict(begins), dict[int, Begin]()
         began = time.perf_counter()
         for attempt in range(_ATTEMPTS + 1):
@@ -232,7 +234,8 @@ class _Newton:
                 elif attempt == _ATTEMPTS or sums[t].active > _LARGEST_BAND * self.passes.count(t):
                     self.passes.set_centre(t, self.passes.best_alpha(t))
                     sigma = self.cost_of(t)[0] / delta
-                    rest[t] = Begin(outcome.w, outcome.b, "keep", sigma)
+                    bounds = outcome.primal, outcome.dual
+                    rest[t] = Begin(outcome.w, outcome.b, "keep", sigma, bounds)
                     del left[t]
                 else:
                     left[t] = self.solve_band(t, outcome, sums[t], delta * 2.0**attempt)
