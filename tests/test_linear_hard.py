@@ -127,6 +127,20 @@ def test_weights_over_twelve_decades(p, C, solver, heard):
 
 
 @each_solver
+@pytest.mark.parametrize("p", [1, 1.5, 2])
+def test_weights_on_unscaled_sparse_rows(p, solver, heard):
+    """Entries of 1000 in 5 % of the places and costs over six decades: curvatures of 1e-2 .. 1e11."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(600, 80)) + 1000.0) * (rng.random((600, 80)) < 0.05)
+    scores = X @ rng.normal(size=(80, 2)) + X.std() * rng.normal(size=(600, 2))
+    weights = 10.0 ** rng.uniform(-3, 3, size=600)
+    model = LinearPSVC(p=p, C=50.0, solver=solver, tol=1e-3)
+    model.fit(X, scores.argmax(axis=1), sample_weight=weights)
+    assert model.status_ == [Status.CONVERGED]
+    check_solutions(model, heard)
+
+
+@each_solver
 @pytest.mark.parametrize("p", EXPONENTS)
 def test_tight_tolerance_on_ordinary_data(p, solver, heard):
     """tol = 1e-8 for every p, C of four decades, both classes of data."""
@@ -179,6 +193,18 @@ def test_offset_of_the_data(p, solver):
     )
     assert far.primal_objective_[0] == pytest.approx(near.primal_objective_[0], rel=2e-7)
     assert far.coef_ == pytest.approx(near.coef_, abs=0.01)
+
+
+@each_solver
+@pytest.mark.parametrize(
+    ("p", "C"), [(1, 1e6), (1.5, 1e6), (1, 1e3), (1.5, 1e3), (2, 1e3), (3, 1e3)]
+)
+def test_offset_without_intercept_on_wide_data(p, C, solver, heard):
+    """The columns are almost parallel, and b cannot take the offset up: condition 1e10 and more."""
+    X, y = noisy(n=60, d=300, seed=0, shift=1000.0)
+    model = LinearPSVC(p=p, C=C, fit_intercept=False, solver=solver).fit(X, y)
+    assert model.status_ == [Status.CONVERGED]
+    check_solutions(model, heard)
 
 
 @each_solver

@@ -1,7 +1,7 @@
 """Snap ML's SupportVectorMachine: stochastic dual coordinate ascent.
 
 It penalises the intercept, see :mod:`benchmarks.rivals.sklearn_linear`. It runs on one thread: with
-two it took twice as long and ended less exact wherever that was tried, up to a million rows.
+two it took twice as long where that was tried, on a million rows.
 """
 
 from __future__ import annotations

@@ -45,6 +45,12 @@ class Budget:
     max_time: float | None = None
     on_round: Callable[[dict[str, Any]], bool] | None = None
 
+    def spent(self, iteration: int, seconds: float) -> Status | None:
+        """The limit that is reached, if any."""
+        if self.max_time is not None and seconds >= self.max_time:
+            return Status.MAX_TIME
+        return Status.MAX_ITER if 0 <= self.max_iter <= iteration else None
+
 
 @dataclass(frozen=True)
 class BinaryProblem:

@@ -175,10 +175,10 @@ class _ProximalNewton:
 
     def stop(self, iteration: int, idle: int, active: int) -> Status | None:
         """Record the iteration; the status if it was the last."""
-        certificate = self.best[0]
+        certificate, seconds = self.best[0], time.perf_counter() - self.start
         record = {
             "iteration": iteration,
-            "seconds": time.perf_counter() - self.start,
+            "seconds": seconds,
             "gap": certificate.gap,
             "primal": certificate.primal,
             "dual": certificate.dual,
@@ -195,11 +195,7 @@ class _ProximalNewton:
             return Status.CONVERGED
         if asked:
             return Status.STOPPED
-        if self.budget.max_time is not None and record["seconds"] >= self.budget.max_time:
-            return Status.MAX_TIME
-        if 0 <= self.budget.max_iter <= iteration:
-            return Status.MAX_ITER
-        return None
+        return self.budget.spent(iteration, seconds)
 
     def separable(self, alpha: Array) -> bool:
         """Whether alpha leaves room for a hard margin of a millionth of the data's radius.

@@ -280,10 +280,10 @@ class _SemismoothNewton:
 
     def stop(self, iteration: int, idle: int) -> Status | None:
         """Record the iteration; the status if it was the last."""
-        gap = self.best.gap
+        gap, seconds = self.best.gap, time.perf_counter() - self.start
         record = {
             "iteration": iteration,
-            "seconds": time.perf_counter() - self.start,
+            "seconds": seconds,
             "gap": gap,
             "primal": self.best.primal,
             "dual": self.best.dual,
@@ -299,13 +299,8 @@ class _SemismoothNewton:
                 return Status.CONVERGED
         if asked:
             return Status.STOPPED
-        if self.budget.max_time is not None and record["seconds"] >= self.budget.max_time:
-            return Status.MAX_TIME
-        if 0 <= self.budget.max_iter <= iteration:
-            return Status.MAX_ITER
-        if iteration >= MAX_ITERATIONS or idle >= patience(gap):
-            return Status.STALLED
-        return None
+        stuck = iteration >= MAX_ITERATIONS or idle >= patience(gap)
+        return self.budget.spent(iteration, seconds) or (Status.STALLED if stuck else None)
 
     # --- the rows --------------------------------------------------------------------------------
 
