@@ -76,7 +76,8 @@ def exponent(seconds: dict[int, float]) -> float:
 
 def label_of(line: tuple[str, float], seconds: dict[int, float]) -> str:
     """Name of a line with its exponent."""
-    return f"{line[0]}, p = {line[1]:g}: n^{exponent(seconds):.2f}"
+    slope = f": n^{exponent(seconds):.2f}" if len(seconds) > 1 else ""
+    return f"{line[0]}, p = {line[1]:g}{slope}"
 
 
 def page(times: Times, sizes: Sequence[int], options: argparse.Namespace) -> str:

@@ -200,7 +200,7 @@ class _SemismoothNewton:
     def run(self) -> Generator[Order, Any, Outcome]:
         factor, exactness = growth(self.p)
         yield from self.begin()
-        idle, iteration, lowest = 0, 0, np.inf
+        idle, iteration, lowest, smallest = 0, 0, np.inf, np.inf
         last_decrement, stepped_fully = np.inf, False
         status = self.stop(0, 0)
         while status is None:
@@ -240,10 +240,13 @@ class _SemismoothNewton:
             yield from self.consider(self.sums.dual, linearised=False)
             if near and self.best.gap > self.budget.tol and stepped_fully:
                 yield from self.consider(self.sums.linearised, linearised=True)
-            # Far away the primal falls, or sigma grows, for long before any gap is proved.
+            # Far away the primal falls, sigma grows, or the decrement of the envelope falls, for
+            # long before any gap is proved: weights over six decades take hundreds of steps.
             primal = self.primal()
-            falling = primal < 0.99 * lowest or not np.isfinite(primal) or self.sigma > sigma
-            lowest = min(lowest, primal)
+            falling = primal < (1.0 - 1e-6) * lowest or not np.isfinite(primal)
+            smallest = np.inf if self.sigma > sigma else smallest
+            falling = falling or decrement < 0.99 * smallest
+            lowest, smallest = min(lowest, primal), min(smallest, decrement)
             idle = idle + 1 if self.best.gap > 0.5 * before and not falling else 0
             status = self.stop(iteration, idle)
         if not self.kept:
