@@ -160,7 +160,6 @@ void bind_linear_rows(nb::module_& m) {
       return view_of((s.*which).get(), s.count(), self);
     });
   };
-  column("margin", &Share::margin);
   column("centre", &Share::centre);
   column("alpha", &Share::alpha);
   column("weight", &Share::weight);

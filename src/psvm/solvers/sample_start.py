@@ -9,7 +9,6 @@ a single pass over all rows tells whether the guess was right.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -224,13 +223,12 @@ class _Newton:
         for t in begins:
             self.passes.set_best(t, np.zeros(self.problems.codes.size))
         left, rest = dict(begins), dict[int, Begin]()
-        began = time.perf_counter()
         for attempt in range(_ATTEMPTS + 1):
             band = _BAND * delta * 2.0**attempt
             sums = self.at_band(left, band)
             for t, begin in list(left.items()):
                 outcome = outcomes[t]
-                if self.judged(t, outcome, begin, sums[t], began):
+                if self.judged(t, outcome, begin, sums[t]):
                     del left[t]
                 elif attempt == _ATTEMPTS or sums[t].active > _LARGEST_BAND * self.passes.count(t):
                     self.passes.set_centre(t, self.passes.best_alpha(t))
@@ -253,7 +251,7 @@ class _Newton:
             orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
         return self.passes.answer(orders)
 
-    def judged(self, t: int, outcome: Outcome, begin: Begin, sums: Sums, began: float) -> bool:
+    def judged(self, t: int, outcome: Outcome, begin: Begin, sums: Sums) -> bool:
         """Whether P at ``begin`` and the best D end the solve; puts them on record."""
         primal = 0.5 * float(begin.w @ begin.w) + sums.loss
         if primal < outcome.primal:
@@ -265,7 +263,6 @@ class _Newton:
         budget = self.budget_of(t)
         record = {
             "iteration": outcome.n_iter,
-            "seconds": time.perf_counter() - began,
             "gap": outcome.gap,
             "primal": outcome.primal,
             "dual": outcome.dual,
