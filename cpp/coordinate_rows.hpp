@@ -1,4 +1,4 @@
-// Rows of features as coordinate descent uses them: <x_i, w>, w += factor x_i, |x_i|^2.
+// Rows of features one at a time: <x_i, w>, w += factor x_i, |x_i|^2.
 #pragma once
 
 #include "kernel_rows.hpp"

@@ -11,6 +11,7 @@ struct Variable {
   double alpha, slack;   // slack = slack_of(alpha)
   double cost, norm, y;  // norm = |x|^2
   double gradient;       // of the negative dual, when last visited
+  double margin;         // y (<w, x> + b), when last visited
 
   bool at_lower_bound() const { return alpha == 0.0; }
   bool at_upper_bound() const { return alpha == cost; }  // set exactly by CoordinateStep

@@ -33,7 +33,7 @@ namespace {
 // many enough to pay for the calls.
 constexpr index_t max_chunk = 1024, cache_entries = 24 * 1024;
 // Work, in entries of X, below which a thread costs more than it brings.
-constexpr double entries_per_thread = 100'000.0;
+constexpr double entries_per_thread = 300'000.0;
 
 // What the steps of one chunk share. Padded by a vector of rows that cost nothing.
 struct Scratch {

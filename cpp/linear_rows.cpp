@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "coordinate_rows.hpp"
 #include "simd.hpp"
 
 namespace psvm {
@@ -181,52 +182,45 @@ template <class S, class I>
 class SparseLinearRows final : public LinearRows {
  public:
   SparseLinearRows(const S* data, const I* indices, const I* indptr, index_t size, index_t features)
-      : LinearRows(size, features), data_(data), indices_(indices), indptr_(indptr) {}
+      : LinearRows(size, features), array_{data, indices, indptr, size, features} {}
 
   double entries() const override {
-    return size() ? static_cast<double>(indptr_[size()] - indptr_[0]) / static_cast<double>(size())
+    return size() ? static_cast<double>(array_.indptr[size()] - array_.indptr[0]) /
+                        static_cast<double>(size())
                   : 0.0;
   }
   void dots(const row_t* rows, index_t count, const double* w, double* out) const override {
-    for (index_t r = 0; r < count; ++r) {
-      double sum = 0.0;
-      for (I k = indptr_[rows[r]]; k < indptr_[rows[r] + 1]; ++k)
-        sum += static_cast<double>(data_[k]) * w[indices_[k]];
-      out[r] = sum;
-    }
+    for (index_t r = 0; r < count; ++r) out[r] = dot(array_, rows[r], w);
   }
   void add(const row_t* rows, index_t count, const double* coef, double* sum) const override {
-    for (index_t r = 0; r < count; ++r)
-      for (I k = indptr_[rows[r]]; k < indptr_[rows[r] + 1]; ++k)
-        sum[indices_[k]] += coef[r] * static_cast<double>(data_[k]);
+    for (index_t r = 0; r < count; ++r) psvm::add(array_, rows[r], coef[r], sum);
   }
   void add_squares(const row_t* rows, index_t count, const double* coef,
                    double* sum) const override {
     for (index_t r = 0; r < count; ++r)
-      for (I k = indptr_[rows[r]]; k < indptr_[rows[r] + 1]; ++k) {
-        const double value = static_cast<double>(data_[k]);
-        sum[indices_[k]] += coef[r] * value * value;
+      for (I k = array_.indptr[rows[r]]; k < array_.indptr[rows[r] + 1]; ++k) {
+        const double value = static_cast<double>(array_.data[k]);
+        sum[array_.indices[k]] += coef[r] * value * value;
       }
   }
   void add_gram(const row_t* rows, index_t count, const double* weight, const double*, double* gram,
                 index_t stride) const override {
     double* constant = gram + features() * stride;
     for (index_t r = 0; r < count; ++r) {
-      const I begin = indptr_[rows[r]], end = indptr_[rows[r] + 1];
+      const I begin = array_.indptr[rows[r]], end = array_.indptr[rows[r] + 1];
       for (I k = begin; k < end; ++k) {
-        const double scaled = weight[r] * static_cast<double>(data_[k]);
-        double* line = gram + static_cast<index_t>(indices_[k]) * stride;
-        for (I l = begin; l <= k; ++l) line[indices_[l]] += scaled * static_cast<double>(data_[l]);
-        constant[indices_[k]] += scaled;
+        const double scaled = weight[r] * static_cast<double>(array_.data[k]);
+        double* line = gram + static_cast<index_t>(array_.indices[k]) * stride;
+        for (I l = begin; l <= k; ++l)
+          line[array_.indices[l]] += scaled * static_cast<double>(array_.data[l]);
+        constant[array_.indices[k]] += scaled;
       }
       constant[features()] += weight[r];
     }
   }
 
  private:
-  const S* data_;
-  const I* indices_;
-  const I* indptr_;
+  SparseArray<S, I> array_;
 };
 
 }  // namespace

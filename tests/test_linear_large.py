@@ -140,6 +140,17 @@ def test_dense_data_that_are_mostly_zeros():
         assert full.coef_ == pytest.approx(thin.coef_, abs=0.02)
 
 
+def test_sparse_data_that_are_well_filled():
+    """They are turned into an array; the model is the one of the array, offset and all."""
+    rng = np.random.default_rng(6)
+    X = (rng.normal(size=(10_000, 20)) + 3.0) * (rng.random((10_000, 20)) < 0.6)
+    y = np.where(X @ rng.normal(size=20) + rng.normal(size=10_000) > 0, 1.0, -1.0)
+    for p in (1, 1.5, 2):
+        full, thin = (LinearPSVC(p=p, tol=1e-7).fit(Z, y) for Z in (X, sp.csr_matrix(X)))
+        assert full.coef_ == pytest.approx(thin.coef_, rel=1e-12)
+        assert full.intercept_ == pytest.approx(thin.intercept_, rel=1e-12)
+
+
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_several_classes(multi_class):
     """Problems that share their passes are each certified, and equal a fit alone."""

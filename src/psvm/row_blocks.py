@@ -63,6 +63,8 @@ def split_rows(X: Any, rows_per_block: int | None = None) -> ArrayBlocks:
 
 def _csr_rows(X: Any, begin: int, end: int) -> Any:
     """Rows of a CSR matrix; the entries are not copied."""
+    if (begin, end) == (0, X.shape[0]):
+        return X
     first, last = X.indptr[begin], X.indptr[end]
     block = sp.csr_matrix((end - begin, X.shape[1]), dtype=X.dtype)
     block.data, block.indices = X.data[first:last], X.indices[first:last]

@@ -44,8 +44,9 @@ SOLVERS = ("auto", "semismooth_newton", "coordinate_descent")
 # d^3 / 3 is 27,000 times the entries of cnae9 (40 to 150 times faster by coordinates), 450 times
 # those of two digits of mnist (10 times faster), 18 times those of all (up to 5 times slower).
 _EPOCHS = 50
-# Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster).
-_MOSTLY_ZERO = 0.2
+# Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster), and
+# from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster).
+_MOSTLY_ZERO, _WELL_FILLED = 0.2, 0.4
 _WORTH_CONVERTING = 1e5  # entries
 # Passes of coordinate descent before Newton takes over, at most; text takes 10 to 1000.
 _MOST_PASSES = 3000
@@ -103,7 +104,7 @@ def solve_linear(
     one of its iterations, and stops that problem by a true answer. With ``in_order`` problems are
     solved one after the other.
     """
-    rows = _sparse_if_mostly_zero(rows)
+    rows = _stored_well(rows)
     used = _used_columns(rows)
     if used is not None:
         rows = split_rows(_renumbered(rows, used))
@@ -162,13 +163,16 @@ def _finish(
     return {t: replace(end, n_iter=ends[t].n_iter + end.n_iter) for t, end in found.items()}
 
 
-def _sparse_if_mostly_zero(rows: Sequence[Any]) -> Sequence[Any]:
-    """Dense rows in memory as CSR where most entries are zero."""
+def _stored_well(rows: Sequence[Any]) -> Sequence[Any]:
+    """Rows in memory: dense ones as CSR where most entries are zero, CSR ones that are full dense."""
     if not isinstance(rows, ArrayBlocks) or not rows.in_memory:
         return rows
     X = rows.X
-    if sp.issparse(X) or X.size < _WORTH_CONVERTING:
+    size = X.shape[0] * X.shape[1]
+    if size < _WORTH_CONVERTING:
         return rows
+    if sp.issparse(X):
+        return split_rows(X.toarray()) if X.nnz >= _WELL_FILLED * size else rows
     some = X[:: max(1, X.shape[0] // 1000)]
     if np.count_nonzero(some) >= _MOSTLY_ZERO * some.size:
         return rows

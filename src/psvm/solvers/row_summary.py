@@ -43,14 +43,12 @@ def summarise(rows: Sequence[Any], *, centred: bool) -> RowSummary:
     for k in blocks:
         block = rows[int(k)]
         step = max(1, block.shape[0] * len(blocks) // _ROWS)
-        some.append(block[::step])
+        some.append(block[::step] if step > 1 else block)
     sparse = sp.issparse(some[0])
     features = int(some[0].shape[1])
     in_memory = getattr(rows, "in_memory", False)
     if sparse:
-        norms = np.concatenate(
-            [np.asarray(part.multiply(part).sum(axis=1)).ravel() for part in some]
-        )
+        norms = np.concatenate([_squared_norms(part) for part in some])
         entries = sum(part.nnz for part in some) / max(norms.size, 1)
         return RowSummary(sum(sizes), features, in_memory, entries, None, _positive(norms))
     sample = np.vstack(some).astype(np.float64)
@@ -59,6 +57,13 @@ def summarise(rows: Sequence[Any], *, centred: bool) -> RowSummary:
         sample -= shift
     norms = np.einsum("ij,ij->i", sample, sample)
     return RowSummary(sum(sizes), features, in_memory, features, shift, _positive(norms))
+
+
+def _squared_norms(X: Any) -> Array:
+    """Of the rows of a CSR matrix."""
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    squares = np.square(X.data, dtype=np.float64)
+    return np.asarray(np.bincount(row, squares, minlength=X.shape[0]))
 
 
 def _positive(norms: Array) -> float:
