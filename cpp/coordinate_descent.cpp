@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "balance.hpp"
 #include "best_intercept.hpp"
 #include "best_scale.hpp"
 #include "face_newton.hpp"
@@ -106,7 +107,6 @@ class CoordinateSolver {
  private:
   bool out_of_time() const { return run_.seconds() >= budget_.max_time; }
   bool at_upper_bound(const Variable& v) const { return loss_.bounded() && v.at_upper_bound(); }
-  bool is_free(const Variable& v) const { return !v.at_lower_bound() && !at_upper_bound(v); }
 
   // --- 1. a pass ---------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class CoordinateSolver {
   // --- 2. a check --------------------------------------------------------------------------------
 
   RoundRecord check(index_t pass) {
-    const double price = balance();
+    const double price = balance(loss_, fit_intercept_, hard_margin_, variables_, balanced_);
     compute_decisions();
     const double norm_term = 0.5 * squared(balanced_w_);
     double total = 0.0, conjugate = 0.0, smallest_margin = infinity;
@@ -258,58 +258,6 @@ class CoordinateSolver {
   double relative_gap() const {
     if (!std::isfinite(best_primal_)) return infinity;
     return std::max(best_primal_ - best_dual_, 0.0) / std::max(best_primal_, 1e-300);
-  }
-
-  // balanced_: alpha moved to sum_i alpha_i y_i = 0; returns what that costs, to first order. For
-  // p > 1 both classes are scaled: near the optimum the dual is flat along all alpha > 0. At p = 1
-  // it is flat for free variables, which share the imbalance by their room; if that is too small,
-  // rows at a bound follow, those nearest to moving first.
-  double balance() {
-    double plus = 0.0, minus = 0.0;
-    for (index_t i = 0; i < n_; ++i) {
-      const Variable& v = variables_[at(i)];
-      (v.y > 0.0 ? plus : minus) += v.alpha;
-      balanced_[at(i)] = v.alpha;
-    }
-    const double excess = std::abs(plus - minus), heavier = plus > minus ? 1.0 : -1.0;
-    if (!fit_intercept_ || excess <= 1e-15 * (plus + minus)) return 0.0;
-    if (!loss_.bounded() || hard_margin_) {
-      for (index_t i = 0; i < n_; ++i)
-        balanced_[at(i)] *= 1.0 - variables_[at(i)].y * heavier * excess / (plus + minus);
-      return 0.0;
-    }
-    return balance_bounded(excess, heavier);
-  }
-
-  double balance_bounded(double excess, double heavier) {
-    const auto room = [&](const Variable& v) {
-      return v.y == heavier ? v.alpha : v.cost - v.alpha;
-    };
-    double free_room = 0.0;
-    items_.clear();
-    for (const Variable& v : variables_) {
-      if (is_free(v))
-        free_room += room(v);
-      else if (room(v) > 0.0)
-        items_.emplace_back(std::abs(v.gradient), room(v));
-    }
-    const double part = std::min(excess / free_room, 1.0);
-    double rest = free_room < excess ? excess - free_room : 0.0, price = 0.0;
-    const double last = rest > 0.0 ? weighted_quantile(items_, rest) : -1.0;
-    for (index_t i = 0; i < n_; ++i) {
-      const Variable& v = variables_[at(i)];
-      double change = room(v);
-      if (is_free(v)) {
-        change *= part;
-      } else {
-        if (std::abs(v.gradient) > last) continue;
-        change = std::min(change, rest);
-        rest -= change;
-        price += change * std::abs(v.gradient);
-      }
-      balanced_[at(i)] = std::clamp(v.alpha - v.y * heavier * change, 0.0, v.cost);
-    }
-    return price;
   }
 
   // w_ and balanced_w_ from alpha, without the rounding errors of the passes, and decision_ for the
@@ -481,7 +429,6 @@ class CoordinateSolver {
   index_t next_check_ = 0, last_check_ = 0, changed_ = 0;
   index_t newton_limit_ = 20;
   bool unbounded_ = false;
-  std::vector<Weighted> items_;
   CoordinateResult result_;
   Random random_;
 };

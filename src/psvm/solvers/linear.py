@@ -164,7 +164,7 @@ def _finish(
 
 
 def _stored_well(rows: Sequence[Any]) -> Sequence[Any]:
-    """Rows in memory: dense ones as CSR where most entries are zero, CSR ones that are full dense."""
+    """Rows in memory: arrays that are mostly zero as CSR, well-filled CSR matrices as arrays."""
     if not isinstance(rows, ArrayBlocks) or not rows.in_memory:
         return rows
     X = rows.X
