@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import signal
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,21 +10,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import environment
 from benchmarks.cases import Data
 from benchmarks.linear_objective import LinearModel, judge_linear
+from benchmarks.nursery import Nursery
 from benchmarks.objective import DualModel, judge
 from benchmarks.worker import Task
 
 CLOCKS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds")
-GRACE = 600.0  # seconds for loading, warming up and predicting, before a process counts as stuck
 
 
 class Contender:
     """A task and its turns so far."""
 
-    def __init__(self, task: Task, repeat_below: float) -> None:
+    def __init__(self, task: Task, repeat_below: float, nursery: Nursery) -> None:
         self.task = task
+        self.nursery = nursery
         self.repeat_below = repeat_below
         self.turns: list[dict[str, float]] = []
         self.status = "ok"
@@ -54,26 +50,13 @@ class Contender:
 
     def take_turn(self) -> None:
         """Measure once in a fresh process; keep the model if this was the fastest fit."""
-        command = [sys.executable, "-m", "benchmarks.worker", json.dumps(asdict(self.task))]
-        try:
-            answer = subprocess.run(
-                command,
-                cwd=environment.ROOT,
-                env=environment.thread_environment(self.task.threads),
-                capture_output=True,
-                text=True,
-                timeout=self.task.time_limit + GRACE,
-            )
-        except subprocess.TimeoutExpired:
+        ended = self.nursery.measure(self.task)
+        if ended.over_limit:
             self.status = f"over {self.task.time_limit:g} s"
-            return
-        if answer.returncode == -getattr(signal, "SIGALRM", 0) != 0:
-            self.status = f"over {self.task.time_limit:g} s"
-        elif answer.returncode != 0:
-            lines = answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"]
-            self.status = f"failed: {lines[-1][:200]}"
+        elif ended.answer is None:
+            self.status = f"failed: {ended.error}"
         else:
-            self.turns.append(json.loads(answer.stdout.strip().splitlines()[-1]))
+            self.turns.append(ended.answer)
             if self.turns[-1] is self.best:
                 shutil.move(self.task.model_file, self.best_file)
 

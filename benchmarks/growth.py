@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks import environment
 from benchmarks.cases import SYNTHETIC_FEATURES, SYNTHETIC_ROWS
 from benchmarks.contender import Contender
+from benchmarks.nursery import Nursery
 from benchmarks.rivals import RIVALS
 from benchmarks.run import RESULTS, packages
 from benchmarks.tables import environment_lines, table
@@ -35,7 +36,7 @@ def measure(sizes: Sequence[int], options: argparse.Namespace) -> Times:
     times: Times = {line: {} for line in LINES}
     ended: set[tuple[str, float]] = set()
     for n in sizes:
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory() as scratch, Nursery(options.threads) as nursery:
             contenders = []
             for i, (rival, p) in enumerate(LINES):
                 if (rival, p) not in ended:
@@ -51,7 +52,8 @@ def measure(sizes: Sequence[int], options: argparse.Namespace) -> Times:
                         time_limit=options.time_limit,
                         model_file=str(Path(scratch) / f"{i}.npz"),
                     )
-                    contenders.append(Contender(task, repeat_below=0.2 * options.time_limit))
+                    limit = 0.2 * options.time_limit
+                    contenders.append(Contender(task, limit, nursery))
             for _ in range(options.repeats):
                 for contender in contenders:
                     if contender.wants_turn:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 import tempfile
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from benchmarks import environment, report
 from benchmarks.cases import CASES, Data, check_present, load
 from benchmarks.contender import Contender
 from benchmarks.linear_report import CLOSE, OURS
+from benchmarks.nursery import Nursery
 from benchmarks.rivals import LADDERS, RIVALS
 from benchmarks.suites import SUITES
 from benchmarks.tables import write_json
@@ -33,7 +35,12 @@ MAY_WIN = 3.0  # times the fastest rival's first turn: who is slower will not be
 
 
 def compete(
-    case: str, C: float, factor: float, options: argparse.Namespace, scratch: Path
+    case: str,
+    C: float,
+    factor: float,
+    options: argparse.Namespace,
+    scratch: Path,
+    nursery: Nursery,
 ) -> list[dict[str, Any]]:
     """All contenders on one problem, in interleaved turns."""
     data = load(case, options.max_rows)
@@ -56,7 +63,7 @@ def compete(
             time_limit=options.time_limit,
             model_file=str(scratch / f"{len(contenders)}.npz"),
         )
-        contenders.append(Contender(task, options.repeat_below))
+        contenders.append(Contender(task, options.repeat_below, nursery))
     for what, who in skipped.items():
         print(f"  not run at {what}: {', '.join(who)}", flush=True)
     ladders = LADDERS if not kernel else []
@@ -191,6 +198,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("--threads", type=int, default=environment.usable_cpus(), metavar="N", help="and CPUs")
     add("--max-rows", type=int, metavar="N", help="train (and test) on a sample of this size")
     add("--name", default=suite.name, help="of the files in benchmarks/results")
+    help_text = "keep what the file of this name has on other data sets"
+    add("--keep", action="store_true", help=help_text)
     help_text = f"a look in under two minutes: {suite.quick}"
     add("--quick", action="store_true", help=help_text)
     options = parser.parse_args(arguments)
@@ -225,17 +234,20 @@ def main() -> None:
     options = parse()
     path = RESULTS / f"{options.name}.json"
     path.parent.mkdir(exist_ok=True)
+    described = environment.describe(options.threads, packages(options.suite))
     records: list[dict[str, Any]] = []
-    results = {
-        "suite": options.suite,
-        "environment": environment.describe(options.threads, packages(options.suite)),
-        "records": records,
-    }
-    for case, C, factor in itertools.product(options.cases, options.Cs, options.gamma_factors):
-        width = f"  gamma={factor:g} x scale" if SUITES[options.suite].kernel else ""
-        print(f"{case}  C={C:g}{width}", flush=True)
-        with tempfile.TemporaryDirectory() as scratch:
-            records += compete(case, C, factor, options, Path(scratch))
-        write_json(results, path)
+    if options.keep and path.exists():
+        kept = json.loads(path.read_text())
+        records += [row for row in kept["records"] if row["case"] not in options.cases]
+        described["command"] = f"{kept['environment']['command']} && {described['command']}"
+    results = {"suite": options.suite, "environment": described, "records": records}
+    problems = itertools.product(options.cases, options.Cs, options.gamma_factors)
+    with Nursery(options.threads) as nursery:
+        for case, C, factor in problems:
+            width = f"  gamma={factor:g} x scale" if SUITES[options.suite].kernel else ""
+            print(f"{case}  C={C:g}{width}", flush=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                records += compete(case, C, factor, options, Path(scratch), nursery)
+            write_json(results, path)
     for written in (path, *report.render(path)):
         print(f"wrote {written}")

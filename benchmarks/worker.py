@@ -1,14 +1,15 @@
-"""One measurement in a fresh process: ``python -m benchmarks.worker '<json>'``.
+"""One measurement in a fresh process; see :mod:`benchmarks.nursery` for where it comes from.
 
 Order: pin the CPUs, load and prepare the data, import the library and fit a tiny problem (so that
 imports, dispatch and thread pools are not counted), reset the memory peak, then time fit and
-predict once. The answer is one JSON line on stdout and the model in ``model_file``. A fit over
-``time_limit`` seconds ends the process by SIGALRM, which needs no help from the library.
+predict once. The model is left in ``model_file``. A fit over ``time_limit`` seconds ends the
+process by SIGALRM, which needs no help from the library.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -21,9 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cases import Data, load
+from benchmarks.nursery import serve
 from benchmarks.rivals import RIVALS, Rival, Setting
 
 WARM_UP_ROWS = 200
+SETTLE = 0.2  # seconds after it, in which thread pools stop to spin
 WARM_UP_C = 0.01  # at most: an easy problem, since only its side effects are wanted
 
 
@@ -52,13 +55,13 @@ class Task:
 class Measurement:
     """Seconds and megabytes.
 
-    ``prepare_seconds`` is the conversion of the training rows to the library's own form, which is
-    not part of ``fit_seconds``. ``memory_mb`` is the peak of fit above the state just before it;
+    ``conversion_seconds`` is that part of ``fit_seconds`` in which the library's Python package
+    turns arrays into its own form. ``memory_mb`` is the peak of fit above the state just before it;
     ``accuracy`` is that of the library's own predictions of the test rows.
     """
 
-    prepare_seconds: float
     fit_seconds: float
+    conversion_seconds: float
     fit_cpu_seconds: float
     predict_seconds: float
     memory_mb: float
@@ -68,10 +71,9 @@ class Measurement:
 
 def measure(task: Task) -> Measurement:
     """Time one fit and one predict, and save the model for the referee."""
-    rival, data = RIVALS[task.suite][task.rival], load(task.case, task.max_rows)
-    start = time.perf_counter()
+    pin(task.threads)
+    rival, data = RIVALS[task.suite][task.rival], loaded(task.case, task.max_rows)
     train = rival.prepare(data.X_train, data.y_train)
-    prepared = time.perf_counter() - start
     test = rival.prepare(data.X_test)
     warm_up(rival, data, task.setting)
 
@@ -88,14 +90,20 @@ def measure(task: Task) -> Measurement:
     exported = rival.export(model)
     np.savez(task.model_file, **({} if exported is None else asdict(exported)))
     return Measurement(
-        prepare_seconds=prepared,
         fit_seconds=fitted - start,
+        conversion_seconds=float(getattr(model, "conversion_seconds", 0.0)),
         fit_cpu_seconds=fitted_cpu - start_cpu,
         predict_seconds=seconds,
         memory_mb=max(peak - before, 0.0),
         peak_mb=peak,
         accuracy=float(np.mean(predicted == data.y_test)),
     )
+
+
+@functools.lru_cache(maxsize=1)
+def loaded(case: str, max_rows: int | None) -> Data:
+    """The data of a case; the last one is kept."""
+    return load(case, max_rows)
 
 
 def warm_up(rival: Rival, data: Data, setting: Setting) -> None:
@@ -105,6 +113,7 @@ def warm_up(rival: Rival, data: Data, setting: Setting) -> None:
     setting = replace(setting, C=min(setting.C, WARM_UP_C))
     model = rival.fit(rival.prepare(X, y), y, setting)
     rival.predict(model, rival.prepare(X))
+    time.sleep(SETTLE)
 
 
 @contextlib.contextmanager
@@ -147,12 +156,12 @@ def pin(threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def main() -> None:
-    """Read the task, measure, answer."""
-    task = Task(**json.loads(sys.argv[1]))
-    pin(task.threads)
-    print(json.dumps(asdict(measure(task))))
+def read_task(line: str) -> Task:
+    """A task from its JSON; its data are read here, once for all forks."""
+    task = Task(**json.loads(line))
+    loaded(task.case, task.max_rows)
+    return task
 
 
 if __name__ == "__main__":
-    main()
+    serve(measure, read_task)

@@ -5,6 +5,7 @@
 
 #include "bind.hpp"
 #include "linear_pass.hpp"
+#include "nonzeros.hpp"
 
 namespace psvm {
 
@@ -90,7 +91,7 @@ auto gram(const BlockRows& block, const BlockShare& share, std::optional<Vector<
 }
 
 template <class S>
-void bind_features(nb::class_<BlockRows>& cls) {
+void bind_features(nb::module_& m, nb::class_<BlockRows>& cls) {
   cls.def_static(
       "dense",
       [](const Matrix<S>& x) {
@@ -100,6 +101,20 @@ void bind_features(nb::class_<BlockRows>& cls) {
                          nb::cast(x)};
       },
       "x"_a.noconvert());  // converted, rows would lose digits to the first overload
+  m.def(
+      "nonzeros_of",
+      [](const Matrix<S>& x, int threads) {
+        if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
+        const DenseArray<S> rows{x.data(), static_cast<index_t>(x.shape(0)),
+                                 static_cast<index_t>(x.shape(1)), x.stride(0), 1};
+        auto found = without_lock(threads, nullptr,
+                                  [&](RunControl& run) { return nonzeros_of<S>(rows, run); });
+        const std::size_t count = found.data.size(), ends = found.indptr.size();
+        return nb::make_tuple(to_numpy(std::move(found.data), {count}),
+                              to_numpy(std::move(found.indices), {count}),
+                              to_numpy(std::move(found.indptr), {ends}));
+      },
+      "x"_a.noconvert(), "threads"_a);
   const auto csr = [&]<class I>(I) {
     cls.def_static(
         "csr",
@@ -120,8 +135,8 @@ void bind_features(nb::class_<BlockRows>& cls) {
 
 void bind_linear_rows(nb::module_& m) {
   nb::class_<BlockRows> rows(m, "BlockRows");
-  bind_features<float>(rows);
-  bind_features<double>(rows);
+  bind_features<float>(m, rows);
+  bind_features<double>(m, rows);
   rows.def("run", &pass, "orders"_a, "threads"_a, "cancel"_a.none() = nb::none());
   rows.def("gram", &gram, "share"_a, "shift"_a.none(), "threads"_a, "cancel"_a.none() = nb::none());
   rows.def(

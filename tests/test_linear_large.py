@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from small_data import noisy
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, LinearPSVC, _core
 from psvm.problem import Status
 
 pytestmark = pytest.mark.timeout(120)
@@ -127,6 +127,21 @@ def test_the_linear_kernel(p):
     linear = LinearPSVC(p=p, C=0.01).fit(X, y)
     assert linear.primal_objective_ == pytest.approx(kernel.primal_objective_, rel=1e-4)
     assert np.mean(linear.predict(X) == kernel.predict(X)) > 0.995
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1000, 7), (3, 0), (1, 5)])
+def test_nonzeros_of_dense_rows(shape, dtype):
+    """As SciPy finds them, whatever the stride between rows."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(2 * shape[0], shape[1])) * rng.integers(0, 2, shape[1])).astype(dtype)
+    for rows in (X[: shape[0]], X[::2]):
+        data, indices, indptr = _core.nonzeros_of(rows, 2)
+        expected = sp.csr_matrix(rows)
+        assert data.dtype == dtype
+        np.testing.assert_array_equal(data, expected.data)
+        np.testing.assert_array_equal(indices, expected.indices)
+        np.testing.assert_array_equal(indptr, expected.indptr)
 
 
 def test_dense_data_that_are_mostly_zeros():

@@ -111,6 +111,10 @@ class PassOrder:
         delta: bool,
     ) -> None: ...
 
+def nonzeros_of(
+    x: npt.NDArray[Any], threads: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+
 class BlockRows:
     @classmethod
     def dense(cls, x: npt.NDArray[Any]) -> Self: ...
