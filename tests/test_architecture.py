@@ -37,7 +37,7 @@ DOOR = {
 ESTIMATORS = {"svc", "linear", "search"}
 MAY_IMPORT = {
     "loss": set(),
-    "data": set(),
+    "data": {"data"},
     "kernels": {"loss", "_core"},
     "problem": {"loss", "kernels"},
     "certificate": {"loss", "kernels"},
@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "search": SOLVING | DOOR | {"svc", "linear"},
     "persistence": SOLVING | ESTIMATORS,
     "plotting": SOLVING | ESTIMATORS,
-    "paper": SOLVING | ESTIMATORS | {"paper"},
+    "paper": SOLVING | ESTIMATORS | {"paper", "validation"},
     "dask": SOLVING | ESTIMATORS,
     "cli": SOLVING | ESTIMATORS | {"cli", "dask", "paper", "persistence", "plotting"},
     "__init__": SOLVING | ESTIMATORS | {"persistence"},

@@ -1,9 +1,26 @@
 """Support vector machines with the p-norm hinge loss, for any p >= 1."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from psvm.linear import LinearPSVC
-from psvm.svc import PSVC
+if TYPE_CHECKING:
+    from psvm.linear import LinearPSVC
+    from psvm.svc import PSVC
 
 __all__ = ["PSVC", "LinearPSVC", "__version__"]
 __version__ = version("psvm")
+
+# Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
+# need it.
+_HOME = {"PSVC": "psvm.svc", "LinearPSVC": "psvm.linear"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'psvm' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,36 @@
+"""The command ``psvm``.
+
+Each command is a file of this package: a thin layer over the public functions, which are imported
+when the command runs and not before, so that ``psvm --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+INSTALL = "pip install 'psvm[paper]'"
+"""What brings everything the commands need."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        The words after ``psvm``; None takes those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0, 1 for a failure, 2 for bad usage, 130 after Ctrl-C.
+    """
+    try:
+        from psvm.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.stderr.write(f"psvm: the command line needs {error.name}: {INSTALL}\n")
+        return 1
+    return run(arguments)

@@ -1,0 +1,256 @@
+"""What the paper concludes, set against the rows of a rerun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from psvm.paper.cells import OURS, SAME, datasets_of, rivals_of, select, spelled, title
+from psvm.paper.store import Row
+
+FIXED_P = (1.5, 2.0)
+"""The two exponents for which the paper has closed forms, and which it recommends."""
+
+RECOMMENDED = (1.25, 2.0)
+"""The range of p in which the paper infers its model to be best."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper and what the rerun says of it.
+
+    Attributes
+    ----------
+    statement : str
+        What the paper says.
+    findings : list of str
+        What the rows say.
+    """
+
+    statement: str
+    findings: list[str]
+
+
+def claims(table1: Sequence[Row], table2: Sequence[Row]) -> list[Claim]:
+    """The paper's conclusions with what the rows say of each.
+
+    Parameters
+    ----------
+    table1, table2 : sequence of dict
+        Rows of the tables.
+
+    Returns
+    -------
+    list of Claim
+        Those on which the rows say something.
+    """
+    found = [
+        Claim("pSVM has the best accuracy on every binary data set.", _best_of_table1(table1)),
+        Claim("The number of support vectors grows with p.", _support_grows(table1)),
+        Claim(
+            "Accuracy rises and then falls with p; the best p lies in [1.25, 2].",
+            _best_exponent(table1),
+        ),
+        Claim(
+            "At p = 1 the model is a hard margin, and so less accurate than a soft one.",
+            _hard_margin(table1),
+        ),
+        Claim(
+            "One-vs-one gets better when its base classifier is a pSVM.",
+            _against(table2, "OvO"),
+        ),
+        Claim(
+            "pSMO surpasses the state of the art, M³SVM, on several data sets.",
+            _against(table2, "M3SVM"),
+        ),
+    ]
+    return [claim for claim in found if claim.findings]
+
+
+VARIANTS = (
+    ("as published", {"variant": "published"}),
+    ("exact, exponential kernel", {"variant": "exact", "kernel": "exponential"}),
+    ("exact, Gaussian kernel", {"variant": "exact", "kernel": "rbf"}),
+)
+"""The three ways in which pSVM is run for Table 1."""
+
+
+def _best_of_table1(rows: Sequence[Row]) -> list[str]:
+    findings = []
+    for name, conditions in VARIANTS:
+        machines = select(rows, method="pSVM", **conditions)
+        best: list[str] = []
+        tied: list[str] = []
+        behind: list[str] = []
+        for dataset in datasets_of(machines):
+            rivals = _best(select(rivals_of(rows), dataset=dataset))
+            ours = _best(select(machines, dataset=dataset))
+            if rivals is None or ours is None:
+                continue
+            side = best if ours > rivals + SAME else tied if ours > rivals - SAME else behind
+            side.append(title(dataset))
+        if best or tied or behind:
+            sides = _sides(
+                ("ahead of every baseline on", best),
+                ("level with the best one on", tied),
+                ("behind on", behind),
+            )
+            findings.append(f"{_capitalised(name)}, its best p taken on the test part: {sides}.")
+    findings += _fixed_exponents(rows)
+    return findings
+
+
+def _fixed_exponents(rows: Sequence[Row]) -> list[str]:
+    """The same comparison without a choice of p by the test part."""
+    machines = select(rows, variant="published", p=FIXED_P)
+    wins = total = 0
+    for machine in machines:
+        rivals = _best(select(rivals_of(rows), dataset=machine["dataset"]))
+        if rivals is not None:
+            total += 1
+            wins += machine["accuracy_percent"] > rivals - SAME
+    if not total:
+        return []
+    return [
+        f"With p fixed to 1.5 or 2 beforehand, {wins} of {total} published models are at least "
+        f"level with the best baseline."
+    ]
+
+
+def _support_grows(rows: Sequence[Row]) -> list[str]:
+    findings = []
+    for name, conditions in VARIANTS:
+        steps = up = same_C = up_same_C = 0
+        for dataset in datasets_of(rows):
+            machines = _by_exponent(select(rows, method="pSVM", dataset=dataset, **conditions))
+            for before, after in pairwise(machines):
+                rises = after["nsv_percent"] >= before["nsv_percent"]
+                steps, up = steps + 1, up + rises
+                if before["C_best"] == after["C_best"]:
+                    same_C, up_same_C = same_C + 1, up_same_C + rises
+        if steps:
+            findings.append(
+                f"{_capitalised(name)}: from one p to the next, nSV % rises or stays in {up} of "
+                f"{steps} steps ({up_same_C} of {same_C} where C stays the same)."
+            )
+    return findings
+
+
+def _best_exponent(rows: Sequence[Row]) -> list[str]:
+    findings = []
+    for name, conditions in VARIANTS:
+        inside: list[str] = []
+        outside: list[str] = []
+        spreads = []
+        for dataset in datasets_of(rows):
+            machines = _by_exponent(select(rows, method="pSVM", dataset=dataset, **conditions))
+            if len(machines) < 2:
+                continue
+            accuracy = [float(row["accuracy_percent"]) for row in machines]
+            spreads.append(f"{title(dataset)} {max(accuracy) - min(accuracy):.2f}")
+            best = [
+                row["p"]
+                for row, value in zip(machines, accuracy, strict=True)
+                if value > max(accuracy) - SAME
+            ]
+            all_inside = all(RECOMMENDED[0] <= p <= RECOMMENDED[1] for p in best)
+            (inside if all_inside else outside).append(f"{title(dataset)} ({_few(best)})")
+        if spreads:
+            sides = _sides(("every best p lies in [1.25, 2] on", inside), ("not so on", outside))
+            findings.append(
+                f"{_capitalised(name)}: {sides}. Points between the best and the worst p: "
+                f"{', '.join(spreads)}."
+            )
+    return findings
+
+
+def _few(exponents: Sequence[float]) -> str:
+    """Up to three exponents one by one, more of them by their range."""
+    if len(exponents) <= 3:
+        return ", ".join(f"{p:.2f}" for p in exponents)
+    return f"{len(exponents)} values tie, from {min(exponents):.2f} to {max(exponents):.2f}"
+
+
+def _hard_margin(rows: Sequence[Row]) -> list[str]:
+    soft = {
+        row["dataset"]: float(row["accuracy_percent"])
+        for row in select(rows, variant="exact", kernel="exponential", p=1.0)
+    }
+    pairs = {
+        row["dataset"]: (float(row["accuracy_percent"]), soft[row["dataset"]])
+        for row in select(rows, variant="published", p=1.0)
+        if row["dataset"] in soft
+    }
+    if not pairs:
+        return []
+    lower = _count(list(pairs.values()), lambda hard, soft: hard < soft - SAME)
+    listed = (f"{title(name)} {hard:.2f} and {soft:.2f}" for name, (hard, soft) in pairs.items())
+    return [
+        f"With the same kernel the hard margin is less accurate than the soft one on {lower} of "
+        f"{len(pairs)} data sets (hard and soft: {'; '.join(listed)})."
+    ]
+
+
+def _against(rows: Sequence[Row], rival: str) -> list[str]:
+    """How 1.5L and 2L compare with one rival, as printed and as run here."""
+    printed = {
+        row["dataset"]: row["published_accuracy_percent"]
+        for row in select(rows, method=rival, variant="rerun")
+        if row["published_accuracy_percent"] is not None
+    }
+    rerun = {
+        row["dataset"]: row["accuracy_percent"]
+        for row in select(rows, method=rival, variant="rerun")
+    }
+    comparisons: tuple[tuple[str, str, str, dict[str, float]], ...] = (
+        ("The paper's own numbers", "published", "published_accuracy_percent", printed),
+        (
+            f"1.5L and 2L as published, their C chosen on the test part, {spelled(rival)} run here",
+            "published",
+            "accuracy_percent",
+            rerun,
+        ),
+        (
+            f"1.5L and 2L at the optimum, C from the training part, {spelled(rival)} run here",
+            "exact",
+            "accuracy_percent",
+            rerun,
+        ),
+    )
+    findings = []
+    for name, variant, column, rivals in comparisons:
+        pairs = [
+            (float(row[column]), rivals[row["dataset"]])
+            for row in select(rows, method=OURS, variant=variant)
+            if row["dataset"] in rivals and row[column] is not None
+        ]
+        if pairs:
+            ahead = _count(pairs, lambda ours, theirs: ours > theirs + SAME)
+            behind = _count(pairs, lambda ours, theirs: ours < theirs - SAME)
+            findings.append(
+                f"{name}: ahead in {ahead}, level in {len(pairs) - ahead - behind}, behind in "
+                f"{behind} of {len(pairs)} cells."
+            )
+    return findings
+
+
+def _count(pairs: Sequence[tuple[float, float]], condition: Callable[[float, float], bool]) -> int:
+    return sum(condition(ours, theirs) for ours, theirs in pairs)
+
+
+def _best(rows: Sequence[Row]) -> float | None:
+    return max((float(row["accuracy_percent"]) for row in rows), default=None)
+
+
+def _by_exponent(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: float(row["p"]))
+
+
+def _sides(*sides: tuple[str, Sequence[str]]) -> str:
+    """Names under their headings; a heading without names is left out."""
+    return "; ".join(f"{heading} {', '.join(names)}" for heading, names in sides if names)
+
+
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
