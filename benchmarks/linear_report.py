@@ -60,6 +60,14 @@ class Standing:
         return ratio(self.fastest, self.ours, clock)
 
     @property
+    def least_ratio(self) -> float | None:
+        """The ratio; where no rival came close, that of the time limit, if somebody ran into it."""
+        if (value := self.ratio()) is not None or self.ours is None or not self.over_limit:
+            return value
+        limit = float(self.over_limit[0]["status"].split()[1])
+        return limit / float(self.ours["fit_seconds"])
+
+    @property
     def solver_ratio(self) -> float | None:
         """Seconds of the fastest rival without the conversion of its rows, over all of psvm's."""
         if self.ours is None or not self.close:
@@ -115,12 +123,14 @@ def summary_lines(all_standings: list[Standing]) -> list[str]:
             [value for s in group if s.solved and (value := s.ratio(clock)) is not None]
             for clock in ("fit_seconds", "fit_cpu_seconds")
         )
+        least = [value for s in group if s.solved and (value := s.least_ratio) is not None]
         solver = [value for s in group if s.solved and (value := s.solver_ratio) is not None]
         rows.append(
             [
                 name,
                 f"{geometric_mean(counted):.1f}x" if counted else "",
                 f"{min(counted):.2g}x" if counted else "",
+                f"{geometric_mean(least):.1f}x ({len(least)})" if least else "",
                 f"{geometric_mean(cpu):.1f}x" if counted else "",
                 f"{sum(value < 1.0 for value in counted)}",
                 f"{geometric_mean(solver):.1f}x ({sum(value < 1.0 for value in solver)})"
@@ -131,7 +141,8 @@ def summary_lines(all_standings: list[Standing]) -> list[str]:
                 f"{sum(not s.solved for s in group)}",
             ]
         )
-    header = ["psvm is faster than the fastest rival, on", "geometric mean", "worst", "CPU time"]
+    header = ["psvm is faster than the fastest rival, on", "geometric mean", "worst"]
+    header += ["with the limit where none was close (problems)", "CPU time"]
     header += [
         "psvm slower",
         "rivals' conversion not counted (psvm slower)",
@@ -183,10 +194,7 @@ def ratio_cell(standing: Standing) -> str:
     """The ratio; where no rival came close, what is known of it."""
     if (value := standing.ratio()) is not None:
         return f"{value:.2g}x" + ("" if standing.solved else " (not counted)")
-    if standing.ours is None or not standing.over_limit:
-        return ""
-    limit = float(standing.over_limit[0]["status"].split()[1])
-    return f"> {limit / standing.ours['fit_seconds']:.2g}x"
+    return f"> {least:.2g}x" if (least := standing.least_ratio) is not None else ""
 
 
 def default_cell(standing: Standing) -> str:

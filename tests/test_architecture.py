@@ -30,6 +30,7 @@ GROUND = {"_core", "bounds", "certificate", "data", "kernels", "loss", "problem"
 SOLVING = GROUND | {"solvers", "multiclass"}
 DOOR = {
     "callbacks",
+    "equal_rows",
     "progress",
     "validation",
     "warm_start",
@@ -47,6 +48,7 @@ MAY_IMPORT = {
     "multiclass": GROUND | {"solvers"},
     "warm_start": GROUND | {"solvers"},
     "callbacks": set(),
+    "equal_rows": set(),
     "validation": {"kernels"},
     "progress": set(),
     "classifier": SOLVING | DOOR,

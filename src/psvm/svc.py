@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from psvm import validation as check
 from psvm.callbacks import with_callbacks
 from psvm.classifier import Codes, FitWatch, Outcome, PNormClassifier
+from psvm.equal_rows import EqualRows, find_equal_rows, no_equal_rows
 from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
 from psvm.loss import PNormHinge
 from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
@@ -218,13 +219,15 @@ class PSVC(PNormClassifier):
         weight = check.check_weights(sample_weight, X)
         labelled = self._code_classes(y, weight, settings.C)
         kept = np.flatnonzero(weight > 0.0)
-        weight, codes, cost = weight[kept], labelled.codes[kept], labelled.cost[kept]
+        same = self._equal_rows(X, kept, labelled.codes)
+        rows = kept[same.first]
+        codes, cost = labelled.codes[rows], same.totals(labelled.cost[kept])
 
         # Rows sorted by class form the segments that one-vs-one problems share.
         order = np.argsort(codes, kind="stable") if self._pairwise else np.arange(codes.size)
         sizes = np.bincount(codes, minlength=self.classes_.size)
         starts = [0, *np.cumsum(sizes).tolist()] if self._pairwise else [0, codes.size]
-        kernel = self._training_kernel(X, kept[order], weight[order], starts)
+        kernel = self._training_kernel(X, rows[order], same.totals(weight[kept])[order], starts)
         problems = self._problems(codes[order], cost[order], settings.loss)
         warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
         begin = [WarmStart.alpha_for(warm, t, problem) for t, problem in enumerate(problems)]
@@ -240,11 +243,20 @@ class PSVC(PNormClassifier):
         if self.warm_start:
             self._warm = WarmStart.of(problems, solved)
         self._kernel = kernel.kernel
-        self._store(solved, problems, kept[order], codes[order], sizes, X)
+        packed = self._pack(solved, problems, sizes)[:, np.argsort(order)]
+        coef = packed[:, same.group] * same.shares(weight[kept])
+        self._store(coef, kept, labelled.codes[kept], X)
         self._store_outcomes(outcomes, labelled.weight_of_class)
         self._warn(settings.budget.tol)
         watch.end()
         return self
+
+    def _equal_rows(self, X: Any, rows: npt.NDArray[np.intp], codes: Codes) -> EqualRows:
+        """Which of the rows have the same features and class; none for kernels of other input."""
+        if callable(self.kernel) or self.kernel == "precomputed":
+            return no_equal_rows(rows.size)
+        whole = rows.size == X.shape[0]
+        return find_equal_rows(X if whole else X[rows], codes[rows])
 
     def _training_kernel(
         self, X: Any, rows: npt.NDArray[np.intp], weight: Array, starts: list[int]
@@ -292,21 +304,21 @@ class PSVC(PNormClassifier):
             for t, (i, j) in enumerate(class_pairs(k))
         ]
 
-    def _store(
+    def _pack(
         self,
         solved: list[Certified],
         problems: list[BinaryProblem],
-        rows: npt.NDArray[np.intp],
-        codes: Codes,
         sizes: npt.NDArray[np.intp],
-        X: Any,
-    ) -> None:
-        """Fitted attributes, in SVC's layout."""
+    ) -> Array:
+        """Dual coefficients ``alpha_i y_i`` of all problems in SVC's layout, one column per row."""
         duals = [
             one.certificate.scale * one.result.alpha * problem.y
             for one, problem in zip(solved, problems, strict=True)
         ]
-        packed = pack_one_vs_one(duals, sizes.tolist()) if self._pairwise else np.vstack(duals)
+        return pack_one_vs_one(duals, sizes.tolist()) if self._pairwise else np.vstack(duals)
+
+    def _store(self, packed: Array, rows: npt.NDArray[np.intp], codes: Codes, X: Any) -> None:
+        """Fitted attributes from the coefficients of the given rows of X, in SVC's layout."""
         by_class = np.argsort(codes, kind="stable")
         chosen = by_class[packed[:, by_class].any(axis=0)]
         self.dual_coef_ = np.ascontiguousarray(packed[:, chosen])

@@ -47,7 +47,7 @@ _EPOCHS = 50
 # Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster), and
 # from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster).
 _MOSTLY_ZERO, _WELL_FILLED = 0.2, 0.4
-_WORTH_CONVERTING = 1e5  # entries
+_WORTH_CONVERTING, _TOO_LARGE = 1e5, 2**27  # entries, where an array of 1 GB is too large
 # Passes of coordinate descent before Newton takes over, at most; text takes 10 to 1000.
 _MOST_PASSES = 3000
 # Columns from which it is worth to look for empty ones.
@@ -172,7 +172,8 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
     if size < _WORTH_CONVERTING:
         return rows
     if sp.issparse(X):
-        return split_rows(X.toarray()) if X.nnz >= _WELL_FILLED * size else rows
+        full = X.nnz >= _WELL_FILLED * size and size <= _TOO_LARGE
+        return split_rows(X.toarray()) if full else rows
     some = X[:: max(1, X.shape[0] // 1000)]
     if np.count_nonzero(some) >= _MOSTLY_ZERO * some.size:
         return rows

@@ -1,0 +1,132 @@
+r"""Equal training rows as one row whose cost is their sum.
+
+Rows with the same features and the same label have the same margin and slack, so for every p
+
+.. math:: \sum_i C_i \xi^p = \Bigl(\sum_i C_i\Bigr) \xi^p .
+
+In the dual :math:`\alpha = \sum_i \alpha_i` of the merged row belongs to
+:math:`\alpha_i = \alpha\, C_i / \sum_j C_j`: P, D and the gap are those of the rows one by one. Of
+a9a's rows a quarter vanish, of w8a's a third, of skin_nonskin's four fifths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+Hashes = npt.NDArray[np.uint64]
+
+# Share of the rows that must vanish for merging to pay.
+_WORTH = 0.05
+# Rows up to which every fit is fast.
+_FEW = 1000
+# Entries hashed at a time.
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class EqualRows:
+    """Which rows are equal.
+
+    Attributes
+    ----------
+    first : ndarray of int, shape (n_groups,)
+        The first row of every group of equal rows, ascending.
+    group : ndarray of int, shape (n,)
+        The group of every row.
+    """
+
+    first: npt.NDArray[np.intp]
+    group: npt.NDArray[np.intp]
+
+    @property
+    def merged(self) -> bool:
+        """Whether there are fewer groups than rows."""
+        return self.first.size < self.group.size
+
+    def totals(self, values: Array) -> Array:
+        """Sum of the values of every group."""
+        if not self.merged:
+            return values
+        sums: Array = np.zeros(self.first.size)
+        np.add.at(sums, self.group, values)
+        return sums
+
+    def shares(self, values: Array) -> Array:
+        """The part of every row in the sum of its group."""
+        if not self.merged:
+            return np.ones(values.size)
+        return np.asarray(values / self.totals(values)[self.group])
+
+
+def no_equal_rows(n: int) -> EqualRows:
+    """Every row by itself."""
+    every = np.arange(n)
+    return EqualRows(every, every)
+
+
+def find_equal_rows(X: Any, codes: Codes) -> EqualRows:
+    """Group the rows of X with the same features and class, if enough rows vanish.
+
+    X is an array or a canonical CSR matrix, ``codes`` are the numbers of the classes.
+    """
+    n = X.shape[0]
+    if n <= _FEW:
+        return no_equal_rows(n)
+    hashes = _hashed_rows(X) + _mixed(codes.astype(np.uint64))
+    order = np.argsort(hashes, kind="stable")
+    begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
+    if begins.sum() > (1.0 - _WORTH) * n:
+        return no_equal_rows(n)
+    first = order[begins]  # the sort is stable: the first of its group
+    group = np.empty(n, dtype=np.intp)
+    group[order] = np.cumsum(begins) - 1
+    by_row = np.argsort(first)
+    rank = np.empty_like(by_row)
+    rank[by_row] = np.arange(by_row.size)
+    found = EqualRows(first[by_row], rank[group])
+    others = np.flatnonzero(found.first[found.group] != np.arange(n))
+    same_as = found.first[found.group[others]]
+    if not (_equal(X[others], X[same_as]) and np.array_equal(codes[others], codes[same_as])):
+        return no_equal_rows(n)  # rows of equal hash that differ: once in 1e9 data sets
+    return found
+
+
+def _equal(A: Any, B: Any) -> bool:
+    return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
+
+
+def _hashed_rows(X: Any) -> Hashes:
+    """A number for each row: the sum over its entries of a hash of column and value."""
+    salt = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
+    if sp.issparse(X):
+        sums = np.zeros(X.nnz + 1, dtype=np.uint64)
+        np.cumsum(_mixed(_bits(X.data) + salt[X.indices]), out=sums[1:])
+        return np.asarray(np.diff(sums[X.indptr]))
+    hashes = np.empty(X.shape[0], dtype=np.uint64)
+    step = max(1, _BLOCK // max(X.shape[1], 1))
+    for begin in range(0, X.shape[0], step):
+        rows = slice(begin, begin + step)
+        hashes[rows] = _mixed(_bits(X[rows]) + salt).sum(axis=1)
+    return hashes
+
+
+def _bits(values: npt.NDArray[Any]) -> Hashes:
+    unsigned = np.uint32 if values.dtype == np.float32 else np.uint64
+    positive = values + values.dtype.type(0)  # -0 becomes 0
+    return np.asarray(positive.view(unsigned), dtype=np.uint64)
+
+
+def _mixed(z: Hashes) -> Hashes:
+    """Spread every bit over all others (the finaliser of splitmix64), in place."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    z ^= z >> np.uint64(31)
+    return z
