@@ -169,11 +169,12 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
         return rows
     X = rows.X
     size = X.shape[0] * X.shape[1]
-    if size < _WORTH_CONVERTING:
-        return rows
     if sp.issparse(X):
         full = X.nnz >= _WELL_FILLED * size and size <= _TOO_LARGE
-        return split_rows(X.toarray()) if full else rows
+        worth = full and (size >= _WORTH_CONVERTING or _far_from_origin(X))
+        return split_rows(X.toarray()) if worth else rows
+    if size < _WORTH_CONVERTING:
+        return rows
     some = X[:: max(1, X.shape[0] // 1000)]
     if np.count_nonzero(some) >= _MOSTLY_ZERO * some.size:
         return rows
@@ -181,6 +182,13 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
         return split_rows(sp.csr_matrix(X))
     # Eight times faster than SciPy's conversion on a9a.
     return split_rows(sp.csr_matrix(_core.nonzeros_of(X, threads), shape=X.shape, copy=False))
+
+
+def _far_from_origin(X: Any) -> bool:
+    """Whether a column of a CSR matrix is mostly offset, which only dense rows are rid of."""
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return bool(np.any(mean**2 > 0.99 * square))
 
 
 def _used_columns(rows: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
