@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 
 TICK = 0.2
 """Seconds between two looks at the workers."""
@@ -145,13 +145,13 @@ def run_jobs(
                 broken |= finished.died
                 on_finish(finished)
             if broken:
+                workers.shutdown(wait=True, kill_workers=True)
                 workers = _start_workers(processes)
         if watch is not None:
             watch(run.progress(processes))
-    except BaseException:
+    finally:
         # Waiting takes a tenth of a second, and without it joblib may complain of loose ends.
         workers.shutdown(wait=True, kill_workers=True)
-        raise
 
 
 class _Run:
@@ -193,9 +193,9 @@ class _Run:
 
 
 def _start_workers(processes: int) -> Any:
-    """Workers, or those of the last run if they still live: idle ones end after ``timeout``."""
-    return get_reusable_executor(
-        max_workers=processes, timeout=10, initializer=_ignore_interrupts, env=ONE_THREAD
+    """Workers of this run alone: joblib's own, which it reuses, must keep their threads."""
+    return ProcessPoolExecutor(
+        max_workers=processes, initializer=_ignore_interrupts, env=ONE_THREAD
     )
 
 
