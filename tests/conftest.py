@@ -1,5 +1,7 @@
 """Hypothesis is repeatable and has no deadline: the machine that runs the tests is a shared one."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 from linear_referee import Heard
@@ -15,6 +17,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("psvm")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so their children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
