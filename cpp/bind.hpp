@@ -65,6 +65,10 @@ inline nb::dict as_dict(const RoundRecord& record) {
   d["primal"] = record.primal;
   d["dual"] = record.dual;
   d["changed"] = record.changed;
+  if (record.current) {
+    d["current"] = record.current;
+    d["stored"] = record.stored;
+  }
   return d;
 }
 

@@ -7,11 +7,13 @@ namespace psvm {
 
 template <class T>
 void Block<T>::resize(index_t variables, bool with_phantom) {
+  const index_t last_size = size;
   phantom = with_phantom;
   size = variables + (phantom ? 1 : 0);
   stride = (size + lanes<T> - 1) / lanes<T> * lanes<T>;
   const auto n = static_cast<std::size_t>(stride);
-  gram.assign(n * n, T(0));
+  // Entries of variables will be overwritten; only the phantom's and the padding must be 0.
+  if (size != last_size) gram.assign(n * n, T(0));
   diagonal.assign(n, T(0));
   score.assign(n, T(0));
   slope.assign(n, T(0));

@@ -171,17 +171,19 @@ class DensePoints final : public Points<T> {
     tiles(from, rows, coef, segment, nullptr, 0, out, run);
   }
 
-  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
+  std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
-    DensePoints chosen(features_, spec_, {0, count});
+    auto chosen = std::make_unique<DensePoints>(features_, spec_, std::vector<index_t>{0, count});
     for (index_t a = 0; a < count; ++a) {
+      const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(a)]);
       const index_t from = slot(rows[static_cast<std::size_t>(a)]);
       const T* source = panels_.data() + from / L * L * features_ + from % L;
-      T* target = chosen.panels_.data() + a / L * L * features_ + a % L;
+      T* target = chosen->panels_.data() + a / L * L * features_ + a % L;
       for (index_t k = 0; k < features_; ++k) target[k * L] = source[k * L];
-      chosen.norms_[static_cast<std::size_t>(a)] = norms_[static_cast<std::size_t>(from)];
+      chosen->norms_[static_cast<std::size_t>(a)] = norms_[static_cast<std::size_t>(from)];
+      chosen->diagonal_[static_cast<std::size_t>(a)] = this->diagonal_[i];
     }
-    chosen.tiles(*this, rows, nullptr, 0, out, stride, nullptr, run);
+    return chosen;
   }
 
  private:

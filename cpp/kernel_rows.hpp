@@ -18,6 +18,9 @@ using index_t = std::ptrdiff_t;
 using Rows = std::span<const index_t>;
 
 template <class T>
+class Points;
+
+template <class T>
 class KernelRows {
  public:
   // `starts` holds the first column of every segment and, last, the number of columns.
@@ -33,6 +36,8 @@ class KernelRows {
   virtual double work_per_entry() const = 0;
   // Whether rows already lie in memory, so that a cache would only copy them.
   virtual bool stored() const { return false; }
+  // The points behind the matrix, if it is computed from features here.
+  virtual const Points<T>* points() const { return nullptr; }
 
   // out[r * stride + j] = K(rows[r], begin(segment) + j)
   virtual void store_rows(Rows rows, int segment, T* out, index_t stride,
@@ -79,6 +84,13 @@ class Points : public KernelRows<T> {
                            RunControl& run) const = 0;
   virtual void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment,
                            double* out, RunControl& run) const = 0;
+  // Some of the points as columns of their own, in the given order and one segment.
+  virtual std::unique_ptr<Points<T>> pick(Rows rows) const = 0;
+
+  const Points<T>* points() const override { return this; }
+  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
+    pick(rows)->store_cross(*this, rows, 0, out, stride, run);
+  }
   void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl& run) const override {
     store_cross(*this, rows, segment, out, stride, run);
   }

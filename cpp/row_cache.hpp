@@ -1,11 +1,13 @@
 // Recently used kernel rows, shared by all binary problems of one fit and bounded in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kernel_rows.hpp"
@@ -26,6 +28,20 @@ class RowCache {
     const double row =
         static_cast<double>(std::max<index_t>(kernel_.length(segment), 1)) * sizeof(T);
     return std::max<index_t>(static_cast<index_t>(capacity_ / row), 1);
+  }
+
+  // Sets memory aside for other kernel values, at most `bytes` and at most half of what is free of
+  // reservations; returns how much. To be returned by `give_back`.
+  double reserve(double bytes) {
+    const std::lock_guard lock(mutex_);
+    const double granted = std::min(bytes, 0.5 * (capacity_ - reserved_));
+    reserved_ += granted;
+    evict(0.0);
+    return granted;
+  }
+  void give_back(double bytes) {
+    const std::lock_guard lock(mutex_);
+    reserved_ -= bytes;
   }
 
   // The rows over one segment, computing those that are missing in one batch.
@@ -80,24 +96,51 @@ class RowCache {
   }
 
   void insert(std::int64_t at, const Row& row, double bytes) {
-    if (entries_.count(at) || bytes > capacity_) return;
-    while (used_ + bytes > capacity_ && !recent_.empty()) {
-      const auto oldest = entries_.find(recent_.back());
-      used_ -= oldest->second.bytes;
-      entries_.erase(oldest);
-      recent_.pop_back();
-    }
+    if (entries_.count(at) || bytes > capacity_ - reserved_) return;
+    evict(bytes);
     recent_.push_front(at);
     entries_.emplace(at, Entry{row, bytes, recent_.begin()});
     used_ += bytes;
   }
 
+  // Drops the rows not used for longest until `bytes` more fit.
+  void evict(double bytes) {
+    while (used_ + bytes > capacity_ - reserved_ && !recent_.empty()) {
+      const auto oldest = entries_.find(recent_.back());
+      used_ -= oldest->second.bytes;
+      entries_.erase(oldest);
+      recent_.pop_back();
+    }
+  }
+
   const KernelRows<T>& kernel_;
   const double capacity_;
-  double used_ = 0.0;
+  double used_ = 0.0, reserved_ = 0.0;
   std::mutex mutex_;
   std::list<std::int64_t> recent_;
   std::unordered_map<std::int64_t, Entry> entries_;
+};
+
+// Memory set aside in a cache for as long as this lives.
+template <class T>
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(RowCache<T>& cache, double bytes) : cache_(&cache), bytes_(cache.reserve(bytes)) {}
+  Reservation(Reservation&& other) noexcept { *this = std::move(other); }
+  Reservation& operator=(Reservation&& other) noexcept {
+    std::swap(cache_, other.cache_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Reservation() {
+    if (cache_) cache_->give_back(bytes_);
+  }
+  double bytes() const { return bytes_; }
+
+ private:
+  RowCache<T>* cache_ = nullptr;
+  double bytes_ = 0.0;
 };
 
 }  // namespace psvm

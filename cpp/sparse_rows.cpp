@@ -129,15 +129,16 @@ class SparsePoints final : public Points<T> {
     groups(from, rows, coef, segment, nullptr, 0, out, run);
   }
 
-  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
-    SparsePoints chosen(features_, spec_, {0, static_cast<index_t>(rows.size())});
+  std::unique_ptr<Points<T>> pick(Rows rows) const override {
+    const auto count = static_cast<index_t>(rows.size());
+    auto chosen = std::make_unique<SparsePoints>(features_, spec_, std::vector<index_t>{0, count});
     for (const index_t i : rows) {
       const auto at = static_cast<std::size_t>(i);
       const index_t first = offsets_[at];
-      chosen.add_point(indices_.data() + first, offsets_[at + 1] - first,
-                       [&](index_t k) { return data_[static_cast<std::size_t>(first + k)]; });
+      chosen->add_point(indices_.data() + first, offsets_[at + 1] - first,
+                        [&](index_t k) { return data_[static_cast<std::size_t>(first + k)]; });
     }
-    chosen.groups(*this, rows, nullptr, 0, out, stride, nullptr, run);
+    return chosen;
   }
 
  private:

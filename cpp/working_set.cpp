@@ -3,6 +3,9 @@
 //   2. selects a working set: half of the last one, then the worst violators;
 //   3. solves the small dual over it (block_smo);
 //   4. applies the kernel rows of the variables that changed to the decision values.
+// Rows far from where anything moves are left behind until the end (decision_values.hpp). Where
+// variables turn out to change many times, rounds take place among a part of the rows whose kernel
+// matrix is stored (stored_part.hpp), and the other rows hear of the outcome only.
 #include "working_set.hpp"
 
 #include <algorithm>
@@ -11,6 +14,8 @@
 #include <random>
 
 #include "block_smo.hpp"
+#include "decision_values.hpp"
+#include "stored_part.hpp"
 
 namespace psvm {
 namespace {
@@ -22,8 +27,11 @@ index_t block_size(double work_per_entry, index_t n) {
   return std::min(q, n);
 }
 
-// Rows with at most this many features are recomputed rather than cached: cheaper than memory.
-constexpr double recompute_below = 64;
+// Rows of a stored part: 1 GB of float. Twice as many gain nothing over what they cost.
+constexpr index_t part_size = 16384;
+
+// Fewer current rows than this are not worth leaving behind.
+constexpr index_t few_rows = 4096;
 
 template <class T>
 class WorkingSetSolver {
@@ -38,37 +46,41 @@ class WorkingSetSolver {
         // With infinite cost every p is the hard margin: no conjugate, no upper bound.
         loss_(std::isinf(problem.cost[0]) ? 1.0 : problem.p),
         hard_margin_(std::isinf(problem.cost[0])),
+        decision_(kernel, cache, problem.segments),
+        n_(decision_.size()),
         alpha_(std::move(alpha)) {
-    for (const int s : problem.segments) {
-      offsets_.push_back(static_cast<index_t>(rows_.size()));
-      for (index_t i = kernel.begin(s); i < kernel.begin(s + 1); ++i) rows_.push_back(i);
-    }
-    n_ = static_cast<index_t>(rows_.size());
-    decision_.assign(rows_.size(), 0.0);
-    applied_.assign(rows_.size(), 0.0);
-    slack_.resize(rows_.size());
-    for (std::size_t i = 0; i < rows_.size(); ++i) slack_[i] = loss_.slack_of(alpha_[i], cost(i));
-    in_block_.assign(rows_.size(), 0);
-    for (std::size_t i = 0; i < rows_.size(); ++i) total_cost_ += cost(i);
+    slack_.resize(at(n_));
+    coef_.resize(at(n_));
+    for (std::size_t i = 0; i < at(n_); ++i) slack_[i] = loss_.slack_of(alpha_[i], cost(i));
+    for (std::size_t i = 0; i < at(n_); ++i) coef_[i] = y(i) * alpha_[i];
+    for (std::size_t i = 0; i < at(n_); ++i) total_cost_ += cost(i);
+    in_block_.assign(at(n_), 0);
   }
 
   WorkingSetResult solve(const OnRound& on_round) {
     std::vector<index_t> started;
     for (index_t i = 0; i < n_; ++i)
       if (alpha_[at(i)] != 0.0) started.push_back(i);
-    apply(started);
+    decision_.change(started, coef_, run_);
 
     WorkingSetResult result;
     index_t changed = 0;
     double best_gap = infinity, best_dual = -infinity;
+    bool best_is_complete = true;
     for (index_t iteration = 0;; ++iteration) {
-      const RoundRecord record = certify(iteration, changed);
+      RoundRecord record = certify(iteration, changed);
+      if (decision_.has_stale_rows() &&
+          (record.gap <= budget_.tol || behind_ > 0.3 * difference_)) {
+        decision_.complete(run_);
+        record = certify(iteration, changed);
+      }
       result.history.push_back(record);
       result.iterations = iteration;
       if (iteration == 0 || record.gap <= best_gap) {
         best_gap = record.gap;
         result.alpha = alpha_;
-        result.decision = decision_;
+        result.decision = decision_.values();
+        best_is_complete = !decision_.has_stale_rows();
       }
       const bool stop = on_round && on_round(record);
       if (record.gap <= budget_.tol) {
@@ -85,14 +97,20 @@ class WorkingSetSolver {
         result.status = "max_iter";
       else if (run_.seconds() >= budget_.max_time)
         result.status = "max_time";
-      else if (hopeless(result.history) || out_of_digits(record, best_dual))
+      else if (hopeless(result.history, budget_) || out_of_digits(record, best_dual))
         result.status = "stalled";
       if (!result.status.empty()) break;
       best_dual = std::max(best_dual, record.dual);
-      select(iteration);
-      changed = solve_selected();
+      leave_far_rows();
+      if (wants_part()) {
+        changed = solve_part();
+      } else {
+        select(iteration);
+        changed = solve_selected();
+      }
       run_.check();
     }
+    if (!best_is_complete) result.decision = complete_decision(result.alpha);
     return result;
   }
 
@@ -111,17 +129,27 @@ class WorkingSetSolver {
   }
   double score(std::size_t i) const { return y(i) - decision_[i] - y(i) * slack_[i]; }
 
+  std::vector<double> complete_decision(const std::vector<double>& alpha) {
+    decision_.complete(run_);
+    std::vector<index_t> every(at(n_));
+    std::iota(every.begin(), every.end(), index_t(0));
+    for (std::size_t i = 0; i < at(n_); ++i) coef_[i] = y(i) * alpha[i];
+    decision_.change(every, coef_, run_);
+    return decision_.values();
+  }
+
   // --- 1. certify ------------------------------------------------------------------------------
 
   // Extreme scores; their middle is where violations are measured from.
   void find_extremes() {
     double max_up = -infinity, min_low = infinity;
     if (!problem_.fit_intercept) max_up = min_low = 0.0;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
+    decision_.for_current([&](index_t row) {
+      const std::size_t i = at(row);
       const double s = score(i);
       if (can_go_up(i)) max_up = std::max(max_up, s);
       if (can_go_low(i)) min_low = std::min(min_low, s);
-    }
+    });
     max_up_ = max_up;
     min_low_ = min_low;
     middle_ = problem_.fit_intercept ? 0.5 * (max_up + min_low) : 0.0;
@@ -130,7 +158,7 @@ class WorkingSetSolver {
   // Slope over b of sum_i cost_i max(0, 1 - y_i (decision_i + b))^p, an increasing function.
   double intercept_slope(double b) const {
     double slope = 0.0;
-    for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (std::size_t i = 0; i < at(n_); ++i)
       slope -= y(i) * loss_.alpha_of(1.0 - y(i) * (decision_[i] + b), cost(i));
     return slope;
   }
@@ -151,29 +179,36 @@ class WorkingSetSolver {
   RoundRecord certify(index_t iteration, index_t changed) {
     find_extremes();
     const double b = intercept();
-    double squared_norm = 0.0, total = 0.0, lost = 0.0, difference = 0.0, worst = infinity;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const double squared_norm = decision_.squared_norm();
+    double total = 0.0, conjugate = 0.0, lost = 0.0, difference = 0.0, worst = infinity;
+    behind_ = 0.0;
+    for (std::size_t i = 0; i < at(n_); ++i) {
       const double margin = y(i) * (decision_[i] + b);
-      squared_norm += alpha_[i] * y(i) * decision_[i];
       total += alpha_[i];
       worst = std::min(worst, margin);
       if (hard_margin_) continue;
       const double own = loss_.value(1.0 - margin, cost(i));
       lost += own;
-      difference += own + alpha_[i] * (margin - 1.0) + loss_.conjugate(alpha_[i], slack_[i]);
+      const double conjugate_i = loss_.conjugate(alpha_[i], slack_[i]);
+      const double term = own + alpha_[i] * (margin - 1.0) + conjugate_i;
+      conjugate += conjugate_i;
+      difference += term;
+      if (decision_.is_stale(i)) behind_ += term;
     }
+    difference_ = difference;
     squared_norm_ = squared_norm;
     total_alpha_ = total;
-    RoundRecord record{iteration, run_.seconds(), 0.0, 0.0, 0.0, changed};
+    RoundRecord record{iteration, run_.seconds(), 0.0, 0.0, 0.0, changed, decision_.current_rows()};
+    if (part_) record.stored = static_cast<index_t>(part_->members().size());
     if (hard_margin_) {
       record.dual = total - 0.5 * squared_norm;
       record.primal = worst > 0.0 ? 0.5 * squared_norm / (worst * worst) : infinity;
       record.gap = worst > 0.0 ? std::max(1.0 - record.dual / record.primal, 0.0) : infinity;
     } else {
       // As in certificate.py: a sum of non-negative terms below zero is rounding.
-      const double magnitude = 0.5 * std::abs(squared_norm) + lost;
-      record.primal = 0.5 * squared_norm + lost;
-      record.dual = record.primal - difference;
+      const double magnitude = magnitude_ = 0.5 * std::abs(squared_norm) + lost;
+      record.dual = total - 0.5 * squared_norm - conjugate;
+      record.primal = record.dual + difference;
       record.gap = !std::isfinite(difference) || difference < -1e-6 * magnitude
                        ? infinity
                        : std::max(difference, 0.0) / std::max(magnitude, 1e-300);
@@ -194,7 +229,8 @@ class WorkingSetSolver {
   bool not_separable() const {
     if (!hard_margin_ || total_alpha_ <= 0.0) return false;
     double radius = 0.0;
-    for (const index_t i : rows_) radius = std::max(radius, kernel_.diagonal()[at(i)]);
+    for (index_t i = 0; i < n_; ++i)
+      radius = std::max(radius, kernel_.diagonal()[at(decision_.kernel_row(i))]);
     return squared_norm_ < 1e-12 * radius * total_alpha_ * total_alpha_;
   }
 
@@ -204,20 +240,20 @@ class WorkingSetSolver {
     return !std::isfinite(record.dual) || record.dual < best_dual - 1e-4 * std::abs(best_dual);
   }
 
-  // Whether the gap would take very many rounds more, if it goes on as over the last window: tens
-  // of thousands, or hundreds for the impatient. Gap and dual must agree that there is no hope: the
-  // gap falls in steps, and the dual may grow slowly just before the end.
-  bool hopeless(const std::vector<RoundRecord>& history) const {
-    const std::size_t window = budget_.impatient ? 10 : 50;
-    const double patience = budget_.impatient ? 100 : 2e4;
-    if (history.size() <= window || history.size() % window) return false;
-    const RoundRecord &now = history.back(), &then = history[history.size() - 1 - window];
-    const double rounds = static_cast<double>(window);
-    const double by_gap = std::log(now.gap / budget_.tol) * rounds / std::log(then.gap / now.gap);
-    const double by_dual =
-        now.gap * std::abs(now.primal) * rounds / std::max(now.dual - then.dual, 0.0);
-    const bool gap_hopeless = !(now.gap < then.gap) || by_gap > patience;
-    return gap_hopeless && !(by_dual < patience);
+  // Leaves behind rows at a bound whose scores lie beyond those that still move, by as much as these
+  // are apart (half and twice as much measured slower), if that is a fifth of the current rows.
+  void leave_far_rows() {
+    if (hard_margin_ || !decision_.can_leave_rows() || decision_.current_rows() <= few_rows) return;
+    const double reach = max_up_ - min_low_;
+    std::vector<index_t> keep;
+    decision_.for_current([&](index_t row) {
+      const std::size_t i = at(row);
+      const double s = score(i) - middle_;
+      const bool far = can_go_up(i) ? !can_go_low(i) && s < -reach : s > reach;
+      if (!far || (part_ && part_->has(row))) keep.push_back(row);
+    });
+    if (static_cast<double>(keep.size()) < 0.8 * static_cast<double>(decision_.current_rows()))
+      decision_.leave_all_but(std::move(keep));
   }
 
   // --- 2. select -------------------------------------------------------------------------------
@@ -226,7 +262,7 @@ class WorkingSetSolver {
     const index_t capacity = block_size(kernel_.work_per_entry(), n_);
     if (capacity == n_) {
       if (selected_.empty()) {
-        selected_.resize(rows_.size());
+        selected_.resize(at(n_));
         std::iota(selected_.begin(), selected_.end(), index_t(0));
       }
       return;
@@ -240,7 +276,9 @@ class WorkingSetSolver {
     // Half of the last block stays, free variables first.
     for (const bool free : {true, false})
       for (const index_t i : selected_)
-        if (static_cast<index_t>(chosen.size()) < capacity / 2 && is_free(at(i)) == free) take(i);
+        if (static_cast<index_t>(chosen.size()) < capacity / 2 && is_free(at(i)) == free &&
+            !decision_.is_stale(at(i)))
+          take(i);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
     take_worst(true, room / 2, iteration, take);
     take_worst(false, capacity - static_cast<index_t>(chosen.size()), iteration, take);
@@ -254,12 +292,12 @@ class WorkingSetSolver {
   template <class Take>
   void take_worst(bool up, index_t count, index_t iteration, const Take& take) {
     std::vector<std::pair<double, index_t>> violators;
-    for (index_t i = 0; i < n_; ++i) {
-      if (in_block_[at(i)]) continue;
+    decision_.for_current([&](index_t i) {
+      if (in_block_[at(i)]) return;
       const double s = score(at(i)) - middle_;
       if (up ? (s > 0.0 && can_go_up(at(i))) : (s < 0.0 && can_go_low(at(i))))
         violators.emplace_back(std::abs(s), i);
-    }
+    });
     const auto keep = std::min<std::size_t>(violators.size(), at(count));
     if (iteration == 0) std::shuffle(violators.begin(), violators.end(), random_);
     if (keep < violators.size())
@@ -276,7 +314,7 @@ class WorkingSetSolver {
     if (selected_ != gram_of_ || block_.size == 0) {
       block_.resize(q, !problem_.fit_intercept);
       std::vector<index_t> global;
-      for (const index_t i : selected_) global.push_back(rows_[at(i)]);
+      for (const index_t i : selected_) global.push_back(decision_.kernel_row(i));
       kernel_.gram(global, block_.gram.data(), block_.stride, run_);
       for (index_t k = 0; k < q; ++k) {
         const T own = static_cast<T>(kernel_.diagonal()[at(global[at(k)])]);
@@ -306,45 +344,110 @@ class WorkingSetSolver {
       if (block_.alpha[at(k)] == alpha_[i]) continue;
       alpha_[i] = block_.alpha[at(k)];
       slack_[i] = block_.slack[at(k)];
+      coef_[i] = y(i) * alpha_[i];
       changed.push_back(selected_[at(k)]);
     }
-    apply(changed);
+    decision_.change(changed, coef_, run_);
+    total_changed_ += static_cast<index_t>(changed.size());
     return static_cast<index_t>(changed.size());
   }
 
-  // --- 4. apply --------------------------------------------------------------------------------
+  // --- a part instead of a block -----------------------------------------------------------------
 
-  // decision += rows of the changed variables times what they changed by since last applied.
-  void apply(const std::vector<index_t>& changed) {
-    std::vector<index_t> global;
-    std::vector<T> coef;
-    for (const index_t i : changed) {
-      const T change = static_cast<T>(y(at(i)) * alpha_[at(i)] - applied_[at(i)]);
-      if (change == T(0)) continue;
-      applied_[at(i)] += static_cast<double>(change);
-      global.push_back(rows_[at(i)]);
-      coef.push_back(change);
+  // Whether storing the matrix among the free variables costs less than what was already spent on
+  // applying changes again: as much is likely to follow. In ns per entry: computing one, reading a
+  // stored one (0.4), and storing one, with the first touch of its memory (2). The hinge with its
+  // bounds seldom changes a variable often; there the part came too early up to ten applications.
+  bool wants_part() {
+    if (part_) return true;
+    if (!cache_ || hard_margin_ || !decision_.can_leave_rows() || no_memory_for_part_) return false;
+    if (n_ <= block_size(kernel_.work_per_entry(), n_)) return false;
+    double support = 0.0, members = 1024.0;
+    for (std::size_t i = 0; i < at(n_); ++i) {
+      support += alpha_[i] > 0.0;
+      members += is_free(i);
     }
-    for (std::size_t s = 0; s < problem_.segments.size(); ++s) {
-      const int segment = problem_.segments[s];
-      double* out = decision_.data() + offsets_[s];
-      if (kernel_.stored() || !cache_ || kernel_.work_per_entry() <= recompute_below)
-        kernel_.apply_rows(global, coef.data(), segment, out, run_);
-      else
-        apply_cached(global, coef, segment, out);
-    }
+    const double entry = 0.5 + 0.04 * kernel_.work_per_entry(), stored = 2.0 + 0.5 * entry;
+    const double applications = static_cast<double>(total_changed_) / std::max(support, 1.0);
+    const double saved = entry * static_cast<double>(decision_.current_rows()) / members - 0.4;
+    if (applications < (loss_.bounded() ? 10.0 : 2.0) || applications * saved < stored)
+      return false;
+    return take_memory_for_part();
   }
 
-  void apply_cached(const std::vector<index_t>& global, const std::vector<T>& coef, int segment,
-                    double* out) {
-    const auto batch =
-        static_cast<std::size_t>(std::min<index_t>(256, cache_->rows_that_fit(segment)));
-    for (std::size_t first = 0; first < global.size(); first += batch) {
-      const std::size_t count = std::min(batch, global.size() - first);
-      const auto rows = cache_->fetch(Rows(global).subspan(first, count), segment, run_);
-      std::vector<const T*> pointers;
-      for (const auto& row : rows) pointers.push_back(row.get());
-      apply_stored<T>(pointers, coef.data() + first, kernel_.length(segment), out, run_);
+  bool take_memory_for_part() {
+    const auto bytes = [](index_t rows) { return static_cast<double>(rows * rows) * sizeof(T); };
+    part_memory_ = Reservation<T>(*cache_, bytes(std::min(part_size, n_) + lanes<T>));
+    const auto capacity =
+        std::min(n_, static_cast<index_t>(std::sqrt(part_memory_.bytes() / sizeof(T))) - lanes<T>);
+    no_memory_for_part_ = capacity < std::min(few_rows, n_);
+    if (no_memory_for_part_) return false;
+    part_ = std::make_unique<StoredPart<T>>(*kernel_.points(), n_, capacity);
+    return true;
+  }
+
+  // Lets free variables and the worst violators join the part.
+  void extend_part() {
+    const index_t capacity = part_->capacity();
+    std::vector<index_t> wanted;
+    const auto take = [&](index_t i) {
+      if (in_block_[at(i)] || static_cast<index_t>(wanted.size()) >= capacity) return;
+      in_block_[at(i)] = 1;
+      wanted.push_back(i);
+    };
+    decision_.for_current([&](index_t i) {
+      if (is_free(at(i))) take(i);
+    });
+    const auto violators = std::max<index_t>(512, static_cast<index_t>(wanted.size()) / 10);
+    for (const bool up : {true, false}) take_worst(up, violators, 1, take);
+
+    for (const index_t i : wanted) in_block_[at(i)] = 0;
+    part_->include(wanted, [&](index_t i) { return decision_.kernel_row(i); }, run_);
+  }
+
+  // Rounds among the members of the part, to a tenth of the gap (or half of what is asked for).
+  index_t solve_part() {
+    extend_part();
+    const std::vector<index_t>& members = part_->members();
+    const std::size_t m = members.size();
+    std::vector<double> labels(m), costs(m), alphas(m), coefs(m), values(m);
+    for (std::size_t k = 0; k < m; ++k) {
+      const std::size_t i = at(members[k]);
+      labels[k] = y(i);
+      costs[k] = cost(i);
+      alphas[k] = alpha_[i];
+      coefs[k] = decision_.coef()[i];
+      values[k] = decision_[i];
+    }
+    const auto matrix = part_->matrix();
+    const BinaryProblem part{{0}, labels.data(), costs.data(), problem_.p, problem_.fit_intercept};
+    WorkingSetSolver inside(*matrix, nullptr, part, std::move(alphas), budget_, run_);
+    inside.decision_.start_at(std::move(coefs), std::move(values));
+    inside.improve(0.1, 0.5 * budget_.tol * magnitude_);
+    indefinite_ |= inside.indefinite_;
+    index_t changed = 0;
+    for (std::size_t k = 0; k < m; ++k) {
+      const std::size_t i = at(members[k]);
+      changed += alpha_[i] != inside.alpha_[k];
+      alpha_[i] = inside.alpha_[k];
+      slack_[i] = inside.slack_[k];
+      coef_[i] = inside.coef_[k];
+    }
+    decision_.adopt(members, inside.decision_.coef(), inside.decision_.values(), run_);
+    return changed;
+  }
+
+  // Some rounds, until the gap falls to `share` of its first value or to `enough`.
+  void improve(double share, double enough) {
+    certify(0, 0);
+    const double target = std::max(share * difference_, enough);
+    // Not too many, so that the outside is heard of now and then.
+    for (index_t round = 1; round <= 50 && difference_ > target; ++round) {
+      if (run_.seconds() >= budget_.max_time) break;
+      select(round);
+      solve_selected();
+      run_.check();
+      certify(round, 0);
     }
   }
 
@@ -355,12 +458,17 @@ class WorkingSetSolver {
   RunControl& run_;
   const PNormHinge loss_;
   const bool hard_margin_;
-  index_t n_ = 0;
-  std::vector<index_t> rows_, offsets_;
-  std::vector<double> alpha_, decision_, applied_, slack_;
+  DecisionValues<T> decision_;
+  const index_t n_;
+  std::vector<double> alpha_, slack_, coef_;  // coef = y alpha
   double max_up_ = 0.0, min_low_ = 0.0, middle_ = 0.0;
-  double squared_norm_ = 0.0, total_alpha_ = 0.0, total_cost_ = 0.0;
+  double difference_ = 0.0, behind_ = 0.0, magnitude_ = 0.0, squared_norm_ = 0.0,
+         total_alpha_ = 0.0, total_cost_ = 0.0;
   bool indefinite_ = false, unbounded_ = false;
+  index_t total_changed_ = 0;
+  bool no_memory_for_part_ = false;
+  Reservation<T> part_memory_;
+  std::unique_ptr<StoredPart<T>> part_;
   std::vector<index_t> selected_, gram_of_;
   std::vector<char> in_block_;
   Block<T> block_;

@@ -1,0 +1,133 @@
+"""Large kernel problems: rows left behind, and rounds among rows whose matrix is stored."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from processes import LINUX, MEMORY, output
+from referee import check_certificate, judge, kernel_matrix
+from sklearn.exceptions import ConvergenceWarning
+
+from psvm import PSVC
+
+GAMMA = 0.4
+
+
+def rings(n=5200):
+    """Noisy rings of two classes in turn, and some features that mean little."""
+    rng = np.random.default_rng(0)
+    radius, angle = 4.0 * rng.random(n), 2 * np.pi * rng.random(n)
+    noise = 0.1 * rng.normal(size=(n, 28))
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), noise])
+    y = np.where(np.sin(2.0 * radius) + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = rings()
+    return X, y, kernel_matrix("rbf", X, gamma=GAMMA)
+
+
+def fit(X, y, p, **settings):
+    weight = settings.pop("sample_weight", None)
+    return PSVC(p, **{"gamma": GAMMA, "C": 30.0, **settings}).fit(X, y, sample_weight=weight)
+
+
+def last_stored(model):
+    return model.history_[0][-1]["stored"]
+
+
+@pytest.mark.parametrize("p", [1.25, 1.5, 2, 3, 5])
+def test_rounds_in_a_stored_part_reach_the_optimum(data, p):
+    X, y, K = data
+    model = fit(X, y, p)
+    assert 0 < last_stored(model) < y.size
+    check_certificate(model, K, y, np.full(y.size, 30.0))
+
+
+def test_the_part_is_of_no_importance_for_the_solution(data):
+    X, y, K = data
+    cost = np.full(y.size, 30.0)
+    with_part, without = fit(X, y, 2, tol=1e-6), fit(X, y, 2, tol=1e-6, cache_size=1)
+    assert last_stored(with_part) > 0
+    assert last_stored(without) == 0
+    values = [judge(model, K, y, cost).primal for model in (with_part, without)]
+    assert values[0] == pytest.approx(values[1], rel=2e-6)
+    assert np.mean(with_part.predict(X) == without.predict(X)) > 0.999
+
+
+@pytest.mark.parametrize("settings", [{"fit_intercept": False}, {"class_weight": "balanced"}])
+def test_settings_that_change_the_problem(data, settings):
+    X, y, K = data
+    model = fit(X, y, 1.5, **settings)
+    assert last_stored(model) > 0
+    weight = model.class_weight_[(y > 0).astype(int)]
+    check_certificate(model, K, y, 30.0 * weight)
+
+
+def test_sample_weights(data):
+    X, y, K = data
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, y.size)
+    model = fit(X, y, 2, sample_weight=weight)
+    assert last_stored(model) > 0
+    check_certificate(model, K, y, 30.0 * weight)
+
+
+def test_sparse_rows(data):
+    X, y, K = data
+    model = fit(sp.csr_matrix(X), y, 1.5)
+    assert last_stored(model) > 0
+    check_certificate(model, K, y, np.full(y.size, 30.0))
+
+
+@pytest.mark.parametrize("p", [1, 1.5])
+def test_far_rows_are_left_behind_and_brought_back(p):
+    """Well separated classes: few rows matter, and the others are not updated in every round."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(7000, 2))
+    X = X[np.abs(X[:, 0]) > 0.05]
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    model = fit(X, y, p, C=1.0)
+    current = [record["current"] for record in model.history_[0]]
+    assert min(current) < 0.8 * y.size
+    assert current[-1] == y.size, "the certificate is over all rows"
+    check_certificate(model, kernel_matrix("rbf", X, gamma=GAMMA), y, np.ones(y.size))
+
+
+@pytest.mark.parametrize("rounds", [3, 5])
+def test_a_fit_that_is_cut_short_reports_its_true_gap(rounds):
+    X, y = rings(5500)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = fit(X, y, 2, max_iter=rounds)
+    found = judge(model, kernel_matrix("rbf", X, gamma=GAMMA), y, np.full(y.size, 30.0))
+    assert model.dual_gap_[0] == pytest.approx(found.gap, rel=1e-4)
+
+
+def test_the_history_tells_of_a_dual_that_grows(data):
+    X, y, _ = data
+    records = fit(X, y, 1.5).history_[0]
+    dual = np.array([record["dual"] for record in records])
+    assert np.all(np.diff(dual) >= -1e-5 * np.abs(dual[:-1]))
+    assert all(record["primal"] >= record["dual"] for record in records)
+
+
+PEAK = f"""
+    import sys
+    import numpy as np
+    from psvm import PSVC
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12000, 4))
+    y = np.sign(X[:, 0] + rng.normal(size=12000))
+    {MEMORY.strip()}
+    before = megabytes("VmHWM")
+    model = PSVC(2, C=10, tol=1e-3, cache_size=float(sys.argv[1])).fit(X, y)
+    print(megabytes("VmHWM") - before, model.history_[0][-1]["stored"])
+"""
+
+
+@LINUX
+def test_cache_size_bounds_the_stored_part():
+    """The matrix of all 12,000 rows takes 576 MB."""
+    memory, stored = map(float, output(PEAK, 200).split())
+    assert 4096 <= stored < 5200
+    assert memory < 220
