@@ -9,49 +9,14 @@ import os
 import tempfile
 import time
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 from psvm.paper import published
+from psvm.paper.table_row import COLUMNS, Task
 
 BEHAVIOUR = Path(
     os.environ.setdefault("FAKE_TABLES", tempfile.mkdtemp(prefix="fake_tables")), "behaviour.json"
 )
-
-COLUMNS = [
-    "dataset",
-    "method",
-    "variant",
-    "kernel",
-    "p",
-    "C_best",
-    "nsv_percent",
-    "accuracy_percent",
-    "published_accuracy_percent",
-    "published_nsv_percent",
-    "accuracy_difference",
-    "nsv_difference",
-    "n_train",
-    "n_test",
-    "C_cv",
-    "gap",
-    "seconds",
-    "note",
-]
-
-
-@dataclass(frozen=True)
-class Task:
-    dataset: str
-    method: str
-    variant: str
-    kernel: str | None = None
-    p: float | None = None
-    runs: int | None = None
-
-    @property
-    def key(self):
-        return "-".join(str(part) for part in self.__dict__.values())
 
 
 def tasks(*, quick=False, datasets=None):

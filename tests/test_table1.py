@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 from psvm.paper import baselines, published, recipe, table1
 from psvm.paper.recipe import PublishedModel, Split
-from psvm.paper.table1 import Result, Task
+from psvm.paper.table_row import COLUMNS, Result, Task, make_row
 from psvm.svc import PSVC
 
 
@@ -210,10 +210,10 @@ def test_baseline_rows():
     tasks = [task for task in table1.tasks(quick=True) if task.variant == "rerun"]
     rows = {task.method: table1.run(task) for task in tasks}
     cells = {cell.method: cell for cell in published.baselines() if cell.dataset == "cancer"}
-    assert tuple(rows) == baselines.METHODS
+    assert tuple(rows) == published.BASELINES
     assert rows.keys() == cells.keys()
     for method, row in rows.items():
-        assert tuple(row) == table1.COLUMNS
+        assert tuple(row) == COLUMNS
         assert row["p"] is row["kernel"] is row["nsv_percent"] is row["gap"] is None
         assert row["published_accuracy_percent"] == cells[method].accuracy_percent
         assert row["C_best"] == row["C_cv"] == cells[method].C_best
@@ -265,7 +265,7 @@ def test_quick_tasks_need_cancer_only():
     full = {task.key for task in table1.tasks()}
     fewer = [task for task in quick if task.key not in full]
     assert [task.method for task in fewer] == [
-        m for m in baselines.METHODS if m in baselines.REPEATED
+        m for m in published.BASELINES if m in baselines.REPEATED
     ]
 
 
@@ -278,9 +278,9 @@ def test_tasks_of_named_sets():
 def test_row_has_the_differences():
     task = Task("heart", "pSVM", "exact", "rbf", 1.5)
     data = Split(np.zeros((4, 1)), np.zeros((2, 1)), np.ones(4), np.ones(2))
-    full = table1.row(task, Result(80.0, 1.0, 1.0, 50.0, 1e-9, "why"), data, 0.5, 82.5, 45.0)
-    assert tuple(full) == table1.COLUMNS
+    full = make_row(task, Result(80.0, 1.0, 1.0, 50.0, 1e-9, "why"), data, 0.5, 82.5, 45.0)
+    assert tuple(full) == COLUMNS
     assert (full["accuracy_difference"], full["nsv_difference"]) == (-2.5, 5.0)
     assert (full["n_train"], full["n_test"], full["seconds"], full["note"]) == (4, 2, 0.5, "why")
-    bare = table1.row(task, Result(80.0), data, 0.5, None)
+    bare = make_row(task, Result(80.0), data, 0.5, None)
     assert bare["accuracy_difference"] is bare["nsv_difference"] is None

@@ -42,7 +42,7 @@ def margin_loss(margin: npt.ArrayLike, p: float, rho: float = 1.0) -> Array:
     Parameters
     ----------
     margin : array-like
-        Margins ``x = y h(x)``.
+        Margins ``y h(x)``: the x of the formula.
     p : float
         Exponent, >= 1.
     rho : float, default=1.0
@@ -63,10 +63,8 @@ def empirical_margin_loss(margin: npt.ArrayLike, p: float, rho: float = 1.0) -> 
     ----------
     margin : array-like of shape (n_samples,)
         Margins ``y_i h(x_i)``.
-    p : float
-        Exponent, >= 1.
-    rho : float, default=1.0
-        The margin from which on there is no loss, > 0.
+    p, rho : float
+        Exponent and margin, as for :func:`margin_loss`.
 
     Returns
     -------
@@ -81,10 +79,8 @@ def lipschitz_constant(p: float, rho: float = 1.0) -> float:
 
     Parameters
     ----------
-    p : float
-        Exponent, >= 1.
-    rho : float, default=1.0
-        The margin from which on there is no loss, > 0.
+    p, rho : float
+        Exponent and margin, as for :func:`margin_loss`.
 
     Returns
     -------
@@ -229,14 +225,8 @@ def hinge_bound(
     margin : array-like of shape (n_samples,)
         Margins ``y_i h(x_i)`` of a function ``h`` with ``||w|| <= 1 / rho``, where a margin of 1 or
         more has no loss: those of a support vector machine.
-    p : float
-        Exponent, >= 1, chosen before seeing the sample.
-    rho : float
-        Margin in ``(0, r]``; it may depend on the sample.
-    r : float
-        Bound on ``||phi(x)||`` for every possible x.
-    delta : float, default=0.05
-        Probability with which the bound may fail.
+    p, rho, r, delta : float
+        As for :func:`margin_bound`.
 
     Returns
     -------

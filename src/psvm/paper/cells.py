@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from psvm.paper.published import BASELINES
 from psvm.paper.store import Row
 
 ACCURACY_TOLERANCE = 0.11
@@ -48,6 +49,24 @@ def select(rows: Iterable[Row], **conditions: object) -> list[Row]:
             for name, wanted in conditions.items()
         )
     ]
+
+
+def compared(rows: Iterable[Row], column: str) -> list[Row]:
+    """Rows that have a value in a column.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Any rows.
+    column : str
+        For instance "accuracy_difference", which a row without a published figure lacks.
+
+    Returns
+    -------
+    list of dict
+        In the order of ``rows``.
+    """
+    return [row for row in rows if row[column] is not None]
 
 
 def datasets_of(rows: Iterable[Row]) -> list[str]:
@@ -115,12 +134,9 @@ def is_met(row: Row) -> bool:
     difference = abs(float(row["accuracy_difference"]))
     if row["method"] == "pSVM":
         return difference <= ACCURACY_TOLERANCE
-    if row["method"] in _BASELINES:
+    if row["method"] in BASELINES:
         return difference <= BASELINE_TOLERANCE
     return difference <= one_test_row(row)
-
-
-_BASELINES = ("SVM", "NB", "RF", "KNN", "GB", "LDA", "DT", "AB")
 
 
 def cell_name(row: Row) -> str:
@@ -136,8 +152,23 @@ def cell_name(row: Row) -> str:
     str
         Its name.
     """
-    what = f"p = {row['p']:.2f}" if row["method"] == "pSVM" else spelled(row["method"])
-    return f"{title(row['dataset'])}, {what}"
+    return f"{title(row['dataset'])}, {machine_name(row)}"
+
+
+def machine_name(row: Row) -> str:
+    """What tells a row from the others of its data set, such as "p = 1.40" or "M-SVM".
+
+    Parameters
+    ----------
+    row : dict
+        A row of either table.
+
+    Returns
+    -------
+    str
+        The exponent of a pSVM in Table 1, else the method.
+    """
+    return f"p = {row['p']:.2f}" if row["method"] == "pSVM" else spelled(row["method"])
 
 
 def spelled(method: str) -> str:

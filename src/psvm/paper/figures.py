@@ -192,7 +192,7 @@ def figure2(data: FigureData) -> Figure:
 def figure3_data(quick: bool = False, progress: Progress | None = None) -> FigureData:
     """The training process of pSMO on USPS with p = 2 and C = 0.25.
 
-    One run of the published classifier, looked at after 1, 2, 5, 10, ... thousand steps of each of
+    One run of the published classifier, looked at after 100, 200, 500, 1,000, ... steps of each of
     its 45 pairs of classes.
 
     Parameters

@@ -19,6 +19,9 @@ BINARY = ("cancer", "heart", "ionosphere", "wine", "banknote")
 MULTICLASS = ("glass", "vehicle", "dermatology", "usps")
 """Data sets of Table 2, in its order."""
 
+BASELINES = ("SVM", "NB", "RF", "KNN", "GB", "LDA", "DT", "AB")
+"""Baselines of Table 1, in its order."""
+
 EXPONENTS: tuple[float, ...] = tuple(
     float(Fraction(p)) for p in ("1", "5/4", "9/7", "4/3", "7/5", "3/2", "5/3", "2", "3")
 )
@@ -69,7 +72,7 @@ class BaselineCell:
     dataset : str
         One of :data:`BINARY`.
     method : str
-        "SVM", "NB", "RF", "KNN", "GB", "LDA", "DT" or "AB".
+        One of :data:`BASELINES`.
     accuracy_percent : float
         Accuracy on the test part.
     C_best : float or None

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from psvm.paper import claims, findings
@@ -18,8 +18,10 @@ from psvm.paper.cells import (
     BASELINE_TOLERANCE,
     NSV_TOLERANCE,
     OURS,
+    compared,
     datasets_of,
     is_met,
+    machine_name,
     rivals_of,
     select,
     spelled,
@@ -84,9 +86,7 @@ def write(
     """
     content = gather(folder, tables, bounds=bounds, run=run)
     return [
-        write_atomically(
-            folder / name, _environment(name).get_template(f"{name}.j2").render(content)
-        )
+        write_atomically(folder / name, _template(name).render(content))
         for name in ("report.html", "report.md")
     ]
 
@@ -142,20 +142,21 @@ def gather(
     }
 
 
-def _environment(name: str) -> Environment:
-    made = Environment(
+def _template(name: str) -> Template:
+    """The template of one of the two files, with the filters that both use."""
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["number"] = number
-    made.filters["signed"] = signed
-    made.filters["price"] = price
-    made.filters["formulas"] = _formulas
-    made.filters["bar"] = lambda text: str(text).replace("|", "\\|")
-    return made
+    environment.filters["number"] = number
+    environment.filters["signed"] = signed
+    environment.filters["price"] = price
+    environment.filters["formulas"] = _formulas
+    environment.filters["bar"] = lambda text: str(text).replace("|", "\\|")
+    return environment.get_template(f"{name}.j2")
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -181,10 +182,8 @@ def signed(value: float | None, digits: int = 2) -> str:
 
     Parameters
     ----------
-    value : float or None
-        Any number.
-    digits : int, default=2
-        Digits after the point.
+    value, digits
+        As for :func:`number`.
 
     Returns
     -------
@@ -222,10 +221,10 @@ def _formulas(text: str) -> Markup:
 def _cards(table1: Sequence[Row], table2: Sequence[Row]) -> list[tuple[str, str]]:
     """The four counts a reader looks for first."""
     published1, published2 = (
-        [row for row in select(rows, variant="published") if row["accuracy_difference"] is not None]
+        compared(select(rows, variant="published"), "accuracy_difference")
         for rows in (table1, table2)
     )
-    rivals = [row for row in rivals_of(table1) if row["accuracy_difference"] is not None]
+    baselines = compared(rivals_of(table1), "accuracy_difference")
     counts = (
         (
             [is_met(row) for row in published1],
@@ -234,13 +233,12 @@ def _cards(table1: Sequence[Row], table2: Sequence[Row]) -> list[tuple[str, str]
         (
             [
                 abs(row["nsv_difference"]) <= NSV_TOLERANCE
-                for row in published1
-                if row["nsv_difference"] is not None
+                for row in compared(published1, "nsv_difference")
             ],
             f"nSV % of Table 1 within {NSV_TOLERANCE} points",
         ),
         (
-            [is_met(row) for row in rivals],
+            [is_met(row) for row in baselines],
             f"baselines of Table 1 within {BASELINE_TOLERANCE:g} point",
         ),
         (
@@ -253,13 +251,9 @@ def _cards(table1: Sequence[Row], table2: Sequence[Row]) -> list[tuple[str, str]
 
 def _overview(rows: Sequence[Row], dataset: str) -> dict[str, Any]:
     """One line of the overview of Table 1."""
-    published = [
-        row
-        for row in select(rows, dataset=dataset, variant="published")
-        if row["accuracy_difference"] is not None
-    ]
+    published = compared(select(rows, dataset=dataset, variant="published"), "accuracy_difference")
     accuracy = [abs(row["accuracy_difference"]) for row in published]
-    nsv = [abs(row["nsv_difference"]) for row in published if row["nsv_difference"] is not None]
+    nsv = [abs(row["nsv_difference"]) for row in compared(published, "nsv_difference")]
     return {
         "title": title(dataset),
         "cells": len(published),
@@ -342,10 +336,9 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     cells: dict[str, list[str]] = {}
     for row in rows:
         if row["note"]:
-            what = f"p = {row['p']:.2f}" if row["method"] == "pSVM" else spelled(row["method"])
             kernel = {"rbf": " Gaussian", "exponential": " exponential"}.get(row["kernel"], "")
             variant = f" ({row['variant']}{kernel})" if row["variant"] == "exact" else ""
-            cells.setdefault(str(row["note"]), []).append(f"{what}{variant}")
+            cells.setdefault(str(row["note"]), []).append(f"{machine_name(row)}{variant}")
     return [f"{', '.join(names)}: {note}." for note, names in cells.items()]
 
 

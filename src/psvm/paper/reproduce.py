@@ -10,8 +10,8 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +23,7 @@ from psvm.data import load
 from psvm.paper import published
 from psvm.paper.parallel import Finished, Job, Progress, one_line, run_jobs
 from psvm.paper.store import CellStore, Row, load_result, save_result, write_atomically
+from psvm.paper.table_row import COLUMNS, Task
 
 TARGETS = ("table1", "table2", "figure1", "figure2", "figure3", "all")
 """What can be rerun."""
@@ -124,7 +125,7 @@ def reproduce(
     """
     started = time.perf_counter()
     check_request(target, datasets, jobs)
-    # Imported before anything runs: without jinja2 or matplotlib twenty minutes would be lost.
+    # Imported before anything runs: without jinja2 or matplotlib all that work would be lost.
     report = import_module("psvm.paper.report")
     if target not in TABLE_MODULES:
         import_module("matplotlib")
@@ -262,14 +263,14 @@ def _is_finished(job: Job, store: CellStore, folder: Path, quick: bool) -> bool:
     return job.key in store.rows
 
 
-def _label(table: str, task: Any) -> str:
+def _label(table: str, task: Task) -> str:
     """A cell in words: ``table1 cancer pSVM exact rbf p=1.5``."""
     parts = [table, task.dataset, task.method, task.variant, task.kernel]
     parts += [None if task.p is None else f"p={task.p:.3g}"]
     return " ".join(part for part in parts if part)
 
 
-def _expected_seconds(task: Any) -> float:
+def _expected_seconds(task: Task) -> float:
     """A cell's time on one core, as roughly measured."""
     if task.dataset == "usps":
         return 130.0 if task.variant == "published" else 30.0
@@ -295,25 +296,22 @@ def finished_rows(table: str, store: CellStore) -> list[Row]:
     Returns
     -------
     list of dict
-        By the table's ``COLUMNS``.
+        By :data:`psvm.paper.table_row.COLUMNS`.
     """
     module = import_module(TABLE_MODULES[table])
     quick = {_identity(task): task for task in module.tasks(quick=True, datasets=DATASETS[table])}
-    return list(_existing(table, store, module.tasks(), quick))
-
-
-def _existing(
-    table: str, store: CellStore, tasks: Sequence[Any], quick: dict[tuple[Any, ...], Any]
-) -> Iterator[Row]:
-    for task in tasks:
-        for twin in (task, quick.get(_identity(task))):
-            if twin is not None and f"{table}/{twin.key}" in store.rows:
-                yield store.rows[f"{table}/{twin.key}"]
+    rows = []
+    for task in module.tasks():
+        for twin in (task, quick.get(_identity(task), task)):
+            if f"{table}/{twin.key}" in store.rows:
+                rows.append(store.rows[f"{table}/{twin.key}"])
                 break
+    return rows
 
 
-def _identity(task: Any) -> tuple[Any, ...]:
-    return (task.dataset, task.method, task.variant, task.kernel, task.p)
+def _identity(task: Task) -> Task:
+    """The task without its number of runs, which is all that a quick run changes of it."""
+    return replace(task, runs=None)
 
 
 def _write_table(path: Path, table: str, store: CellStore) -> list[Path]:
@@ -321,7 +319,7 @@ def _write_table(path: Path, table: str, store: CellStore) -> list[Path]:
     if not rows:
         return []
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, import_module(TABLE_MODULES[table]).COLUMNS)
+    writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
     writer.writerows(rows)
     return [write_atomically(path, text.getvalue())]

@@ -13,9 +13,7 @@ The baselines have the variant ``rerun``. :func:`tasks` lists the rows and :func
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,103 +29,15 @@ from psvm.paper.recipe import (
     choose_C,
     fit_published,
     published_gamma,
-    split,
 )
+from psvm.paper.table_row import Result, Task, compute_row
 from psvm.svc import PSVC
 
-COLUMNS: tuple[str, ...] = (
-    "dataset",
-    "method",
-    "variant",
-    "kernel",
-    "p",
-    "C_best",
-    "nsv_percent",
-    "accuracy_percent",
-    "published_accuracy_percent",
-    "published_nsv_percent",
-    "accuracy_difference",
-    "nsv_difference",
-    "n_train",
-    "n_test",
-    "C_cv",
-    "gap",
-    "seconds",
-    "note",
-)
-"""Columns of a row of either table.
-
-``C_best`` is the C of the model whose accuracy stands in the row, ``C_cv`` the one that
-cross-validation on the training part picks here. Differences are ours minus the paper's, in points.
-``nsv_percent`` counts the training rows with alpha above the paper's threshold, in either variant.
-``gap`` is the certified relative duality gap, the largest where there are several binary problems.
-"""
-
 QUICK_EXPONENTS = (1.0, 1.5, 2.0)
+"""The p of the exact model in a quick run."""
+
 QUICK_RUNS = 3
-
-
-@dataclass(frozen=True)
-class Task:
-    """One row of a table, before it is computed.
-
-    Attributes
-    ----------
-    dataset : str
-        A set of the paper.
-    method : str
-        "pSVM" or a baseline; in Table 2 "1.5L", "2L" or a rival.
-    variant : {"published", "exact", "rerun"}
-        Whose rules are followed; "rerun" for all that is not a p-norm machine.
-    kernel : str or None
-        Kernel of a p-norm machine.
-    p : float or None
-        Exponent of a p-norm machine.
-    runs : int or None
-        Number of runs averaged, where there are several.
-    """
-
-    dataset: str
-    method: str
-    variant: str
-    kernel: str | None = None
-    p: float | None = None
-    runs: int | None = None
-
-    @property
-    def key(self) -> str:
-        """A name for the row, unique within its table and the same from run to run."""
-        parts = [self.dataset, self.method, self.variant]
-        parts += [] if self.kernel is None else [self.kernel]
-        parts += [] if self.p is None else [f"p{self.p:.6g}"]
-        parts += [] if self.runs is None else [f"runs{self.runs}"]
-        return "-".join(parts)
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a task found: the part of its row that is neither its name nor published.
-
-    Attributes
-    ----------
-    accuracy_percent : float
-        Accuracy on the test part.
-    C_best, C_cv : float or None
-        The C of the model, and the C that cross-validation picks.
-    nsv_percent : float or None
-        Support vectors in percent of the training rows.
-    gap : float or None
-        Certified relative duality gap.
-    note : str
-        What a reader of the row must know.
-    """
-
-    accuracy_percent: float
-    C_best: float | None = None
-    C_cv: float | None = None
-    nsv_percent: float | None = None
-    gap: float | None = None
-    note: str = ""
+"""Runs of a baseline in a quick run."""
 
 
 def tasks(*, quick: bool = False, datasets: Sequence[str] | None = None) -> list[Task]:
@@ -159,7 +69,7 @@ def tasks(*, quick: bool = False, datasets: Sequence[str] | None = None) -> list
         ]
         found += [
             Task(dataset, method, "rerun", runs=runs if method in baselines.REPEATED else None)
-            for method in baselines.METHODS
+            for method in published.BASELINES
         ]
     return found
 
@@ -175,77 +85,13 @@ def run(task: Task) -> dict[str, object]:
     Returns
     -------
     dict
-        The row, by :data:`COLUMNS`.
+        The row, by :data:`~psvm.paper.table_row.COLUMNS`.
     """
-    started = time.perf_counter()
-    data = split(task.dataset)
-    if task.variant == "rerun":
-        result = _baseline(task, data)
-    elif task.variant == "published":
-        result = _published(task, data)
-    else:
-        result = _exact(task, data)
+    variants = {"published": _published, "exact": _exact, "rerun": _baseline}
     if task.method == "pSVM":
         cell = _cell(task)
-        accuracy, nsv = cell.accuracy_percent, cell.nsv_percent
-    else:
-        accuracy, nsv = _baseline_cell(task).accuracy_percent, None
-    return row(task, result, data, time.perf_counter() - started, accuracy, nsv)
-
-
-def row(
-    task: Task,
-    result: Result,
-    data: Split,
-    seconds: float,
-    published_accuracy_percent: float | None,
-    published_nsv_percent: float | None = None,
-) -> dict[str, object]:
-    """A row of either table, with the published figures and the differences from them.
-
-    Parameters
-    ----------
-    task : Task
-        What was computed.
-    result : Result
-        What was found.
-    data : Split
-        The data it was computed on.
-    seconds : float
-        The time it took, the choice of C included.
-    published_accuracy_percent, published_nsv_percent : float or None
-        The paper's figures, where it has any.
-
-    Returns
-    -------
-    dict
-        By :data:`COLUMNS`.
-    """
-    values: tuple[object, ...] = (
-        task.dataset,
-        task.method,
-        task.variant,
-        task.kernel,
-        task.p,
-        result.C_best,
-        result.nsv_percent,
-        result.accuracy_percent,
-        published_accuracy_percent,
-        published_nsv_percent,
-        _difference(result.accuracy_percent, published_accuracy_percent),
-        _difference(result.nsv_percent, published_nsv_percent),
-        len(data.y_train),
-        len(data.y_test),
-        result.C_cv,
-        result.gap,
-        seconds,
-        result.note,
-    )
-    return dict(zip(COLUMNS, values, strict=True))
-
-
-def _difference(ours: float | None, theirs: float | None) -> float | None:
-    return None if ours is None or theirs is None else ours - theirs
+        return compute_row(task, variants, cell.accuracy_percent, cell.nsv_percent)
+    return compute_row(task, variants, _baseline_cell(task).accuracy_percent)
 
 
 def _cell(task: Task) -> published.BinaryCell:

@@ -14,7 +14,6 @@ names, has none. :func:`tasks` lists the rows and :func:`run` computes one.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,11 +32,8 @@ from psvm.paper.recipe import (
     Split,
     accuracy_percent,
     choose_C,
-    split,
 )
-from psvm.paper.table1 import COLUMNS, Result, Task, row
-
-__all__ = ["COLUMNS", "Task", "run", "tasks"]
+from psvm.paper.table_row import Result, Task, compute_row
 
 EXPONENTS = {"1.5L": 1.5, "2L": 2.0}
 """The p-norm machines of the table, by method."""
@@ -120,19 +116,11 @@ def run(task: Task) -> dict[str, object]:
     Returns
     -------
     dict
-        The row, by :data:`COLUMNS`.
+        The row, by :data:`~psvm.paper.table_row.COLUMNS`.
     """
-    started = time.perf_counter()
-    data = split(task.dataset)
-    if task.variant == "rerun":
-        result = _rival(task, data)
-    elif task.variant == "published":
-        result = _published(task, data)
-    else:
-        result = _exact(task, data)
+    variants = {"published": _published, "exact": _exact, "rerun": _rival}
     accuracies = {(cell.dataset, cell.method): cell.accuracy_percent for cell in published.table2()}
-    accuracy = accuracies.get((task.dataset, task.method))
-    return row(task, result, data, time.perf_counter() - started, accuracy)
+    return compute_row(task, variants, accuracies.get((task.dataset, task.method)))
 
 
 def _published(task: Task, data: Split) -> Result:

@@ -52,6 +52,8 @@ from psvm.paper.rivals.linear_scores import (
 class CappedSVM(LinearScoresClassifier):
     """Capped l_p-norm SVM of Nie, Wang and Huang, linear; the module gives its formula.
 
+    What a fit sets is in :class:`~psvm.paper.rivals.linear_scores.LinearScoresClassifier`.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -66,21 +68,6 @@ class CappedSVM(LinearScoresClassifier):
         Limit of L-BFGS iterations of one round.
     max_rounds : int, default=10
         Limit of rounds of re-weighting.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Weights.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
-        Intercepts.
-    n_iter_ : int
-        L-BFGS iterations of all rounds.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of str
-        Their names, if X has any.
     """
 
     def __init__(
@@ -101,7 +88,7 @@ class CappedSVM(LinearScoresClassifier):
         self.max_rounds = max_rounds
 
     def _solve(self, X: Array, codes: Codes, n_classes: int) -> Solution:
-        check_positive(self, "C", "tol", "max_iter", "max_rounds")
+        check_positive(self, "max_rounds")
         if not 0 < self.p <= 2:
             raise ValueError(f"`p` must be in (0, 2], got {self.p!r}.")
         if not self.cap > 0:

@@ -1,15 +1,15 @@
 r"""Minimise a convex penalty plus C times a hinge-type loss over the scores of all classes at once.
 
-The problems of :mod:`~psvm.paper.rivals.msvm`, :mod:`~psvm.paper.rivals.topk` and
-:mod:`~psvm.paper.rivals.m3svm` have the form
+The problems of :mod:`~psvm.paper.rivals.msvm`, :mod:`~psvm.paper.rivals.topk`,
+:mod:`~psvm.paper.rivals.m3svm` and one round of :mod:`~psvm.paper.rivals.capped` have the form
 
 .. math::
 
     P(V) = R(V) + C \sum_i \ell(s_i, y_i), \qquad s_i = W^\top x_i + b, \quad V = (W; b),
 
-with a smooth convex R and a loss that is piecewise linear in the scores :math:`s_i`. A hinge is a
-maximum, :math:`\max(0, t) = \max_{0 \le a \le 1} a t`, and is smoothed by
-:math:`-\tfrac{\mu}{2} a^2` inside the maximum (Nesterov 2005). That gives a smaller convex function
+with a smooth convex R and a loss that has kinks in the scores :math:`s_i`. A hinge is a maximum,
+:math:`\max(0, t) = \max_{0 \le a \le 1} a t`, and is smoothed by :math:`-\tfrac{\mu}{2} a^2` inside
+the maximum (Nesterov 2005); a norm likewise. That gives a smaller convex function
 :math:`P_\mu \le P` with a Lipschitz gradient, which L-BFGS minimises for
 :math:`\mu = 1, 0.1, 0.01, \dots`, each from the last solution. As the minimum of :math:`P_\mu` is a
 lower bound of the minimum of P,

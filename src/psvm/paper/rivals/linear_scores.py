@@ -36,8 +36,24 @@ class Solution(NamedTuple):
 class LinearScoresClassifier(ClassifierMixin, BaseEstimator):
     """Classifier that predicts the class k of largest score ``<w_k, x> + b_k``.
 
-    A subclass says in ``_solve`` how W and b are found. With two classes only the difference of
-    their scores is kept, which is scikit-learn's form of a binary linear model.
+    A subclass has the parameters ``C``, ``tol`` and ``max_iter``, all > 0, and says in ``_solve``
+    how W and b are found. With two classes only the difference of their scores is kept, which is
+    scikit-learn's form of a binary linear model.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) with two classes
+        Weights; with two classes the difference of the second and the first.
+    intercept_ : ndarray of shape (n_classes,), or (1,) with two classes
+        Intercepts, likewise.
+    n_iter_ : int
+        Iterations of the optimiser, of all its rounds if there are several.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of str
+        Their names, if X has any.
     """
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -62,6 +78,7 @@ class LinearScoresClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y must have at least 2 classes, got one class: {self.classes_[0]!r}."
             )
+        check_positive(self, "C", "tol", "max_iter")
         weights, self.n_iter_, _ = self._solve(X, codes, len(self.classes_))
         if weights.shape[1] == 2:
             weights = weights[:, 1:] - weights[:, :1]

@@ -35,17 +35,13 @@ from functools import partial
 import numpy as np
 
 from psvm.paper.rivals.joint_hinge import JointHinge, minimise, pairwise_hinge
-from psvm.paper.rivals.linear_scores import (
-    Array,
-    Codes,
-    LinearScoresClassifier,
-    Solution,
-    check_positive,
-)
+from psvm.paper.rivals.linear_scores import Array, Codes, LinearScoresClassifier, Solution
 
 
 class M3SVM(LinearScoresClassifier):
     """M³SVM of Nie, Hao and Wang, linear; the module gives its formula.
+
+    What a fit sets is in :class:`~psvm.paper.rivals.linear_scores.LinearScoresClassifier`.
 
     Parameters
     ----------
@@ -57,21 +53,6 @@ class M3SVM(LinearScoresClassifier):
         Relative error of smoothing at which to stop; the objective is closer to its minimum.
     max_iter : int, default=20000
         Limit of L-BFGS iterations.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Weights; with two classes their difference.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
-        Intercepts.
-    n_iter_ : int
-        L-BFGS iterations.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of str
-        Their names, if X has any.
     """
 
     def __init__(
@@ -83,7 +64,6 @@ class M3SVM(LinearScoresClassifier):
         self.max_iter = max_iter
 
     def _solve(self, X: Array, codes: Codes, n_classes: int) -> Solution:
-        check_positive(self, "C", "tol", "max_iter")
         if not 1 < self.power < np.inf:
             raise ValueError(f"`power` must be a finite number > 1, got {self.power!r}.")
         penalty = partial(powers_of_distances, power=self.power)

@@ -27,17 +27,13 @@ from __future__ import annotations
 import numpy as np
 
 from psvm.paper.rivals.joint_hinge import JointHinge, minimise, pairwise_hinge
-from psvm.paper.rivals.linear_scores import (
-    Array,
-    Codes,
-    LinearScoresClassifier,
-    Solution,
-    check_positive,
-)
+from psvm.paper.rivals.linear_scores import Array, Codes, LinearScoresClassifier, Solution
 
 
 class MSVM(LinearScoresClassifier):
     """Multicategory SVM of Bredensteiner and Bennett, linear; the module gives its formula.
+
+    What a fit sets is in :class:`~psvm.paper.rivals.linear_scores.LinearScoresClassifier`.
 
     Parameters
     ----------
@@ -47,21 +43,6 @@ class MSVM(LinearScoresClassifier):
         Relative error of smoothing at which to stop; the objective is closer to its minimum.
     max_iter : int, default=20000
         Limit of L-BFGS iterations.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Weights; with two classes their difference.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
-        Intercepts.
-    n_iter_ : int
-        L-BFGS iterations.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of str
-        Their names, if X has any.
     """
 
     def __init__(self, C: float = 1.0, *, tol: float = 3e-2, max_iter: int = 20_000) -> None:
@@ -70,7 +51,6 @@ class MSVM(LinearScoresClassifier):
         self.max_iter = max_iter
 
     def _solve(self, X: Array, codes: Codes, n_classes: int) -> Solution:
-        check_positive(self, "C", "tol", "max_iter")
         problem = JointHinge(X, codes, n_classes, self.C, pairwise_hinge, squared_differences)
         return minimise(problem, tol=self.tol, max_iter=self.max_iter)
 

@@ -30,17 +30,13 @@ from scipy.optimize import Bounds, minimize
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from psvm.paper.rivals.linear_scores import (
-    Array,
-    Codes,
-    LinearScoresClassifier,
-    Solution,
-    check_positive,
-)
+from psvm.paper.rivals.linear_scores import Array, Codes, LinearScoresClassifier, Solution
 
 
 class SparseMultinomialLR(LinearScoresClassifier):
     """Multinomial logistic regression with a 1-norm penalty; the module gives its formula.
+
+    What a fit sets is in :class:`~psvm.paper.rivals.linear_scores.LinearScoresClassifier`.
 
     Parameters
     ----------
@@ -50,21 +46,6 @@ class SparseMultinomialLR(LinearScoresClassifier):
         Relative decrease of the objective in one iteration at which to stop.
     max_iter : int, default=20000
         Limit of L-BFGS-B iterations.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Weights; with two classes their difference.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
-        Intercepts.
-    n_iter_ : int
-        L-BFGS-B iterations.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of str
-        Their names, if X has any.
     """
 
     def __init__(self, C: float = 1.0, *, tol: float = 1e-6, max_iter: int = 20_000) -> None:
@@ -73,7 +54,6 @@ class SparseMultinomialLR(LinearScoresClassifier):
         self.max_iter = max_iter
 
     def _solve(self, X: Array, codes: Codes, n_classes: int) -> Solution:
-        check_positive(self, "C", "tol", "max_iter")
         shape = X.shape[1], n_classes
         size = X.shape[1] * n_classes
 

@@ -34,17 +34,13 @@ from functools import partial
 import numpy as np
 
 from psvm.paper.rivals.joint_hinge import JointHinge, minimise, slack_of, smoothed_hinge
-from psvm.paper.rivals.linear_scores import (
-    Array,
-    Codes,
-    LinearScoresClassifier,
-    Solution,
-    check_positive,
-)
+from psvm.paper.rivals.linear_scores import Array, Codes, LinearScoresClassifier, Solution
 
 
 class TopKSVM(LinearScoresClassifier):
     """Top-k SVM of Lapin, Hein and Schiele, linear; the module gives its formula.
+
+    What a fit sets is in :class:`~psvm.paper.rivals.linear_scores.LinearScoresClassifier`.
 
     Parameters
     ----------
@@ -56,21 +52,6 @@ class TopKSVM(LinearScoresClassifier):
         Relative error of smoothing at which to stop; the objective is closer to its minimum.
     max_iter : int, default=20000
         Limit of L-BFGS iterations.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Weights; with two classes their difference.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
-        Intercepts.
-    n_iter_ : int
-        L-BFGS iterations.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of str
-        Their names, if X has any.
     """
 
     def __init__(
@@ -82,7 +63,6 @@ class TopKSVM(LinearScoresClassifier):
         self.max_iter = max_iter
 
     def _solve(self, X: Array, codes: Codes, n_classes: int) -> Solution:
-        check_positive(self, "C", "tol", "max_iter")
         if not 1 <= self.k <= n_classes:
             raise ValueError(
                 f"`k` must be 1 to {n_classes}, the number of classes, got {self.k!r}."
