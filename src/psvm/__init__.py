@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psvm.linear import LinearPSVC
+    from psvm.path import psvm_path
+    from psvm.persistence.model_file import load, save
     from psvm.svc import PSVC
 
-__all__ = ["PSVC", "LinearPSVC", "__version__"]
+__all__ = ["PSVC", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
 __version__ = version("psvm")
 
 # Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
 # need it.
-_HOME = {"PSVC": "psvm.svc", "LinearPSVC": "psvm.linear"}
+_HOME = {
+    "PSVC": "psvm.svc",
+    "LinearPSVC": "psvm.linear",
+    "load": "psvm.persistence.model_file",
+    "psvm_path": "psvm.path",
+    "save": "psvm.persistence.model_file",
+}
 
 
 def __getattr__(name: str) -> Any:

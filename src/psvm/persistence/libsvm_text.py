@@ -1,0 +1,155 @@
+"""LIBSVM's text models: written for ``svm-predict`` and everything else that reads them.
+
+A model file has a head of ``name value`` lines and, after the line ``SV``, one line per support
+vector: its k - 1 coefficients, then ``index:value`` for the features that are not 0, from index 1.
+LIBSVM decides pair (i, j) of its labels, in the order of the line ``label``, by the sign of
+``sum_s coef_s K(s, x) - rho``, positive for i, and predicts the label with most votes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm.kernels import Kernel
+from psvm.multiclass import class_pairs
+from psvm.persistence.atomic import replacing
+from psvm.persistence.decision_rule import (
+    DecisionRule,
+    KernelExpansion,
+    decision_rule_of,
+    expansion_of,
+)
+from psvm.persistence.errors import UnsupportedModelError
+from psvm.svc import PSVC
+
+Array = npt.NDArray[np.float64]
+
+LIBSVM_NAMES = {
+    "linear": "linear",
+    "poly": "polynomial",
+    "rbf": "rbf",
+    "sigmoid": "sigmoid",
+    "precomputed": "precomputed",
+}
+
+
+def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
+    """Write a model in LIBSVM's text format, atomically.
+
+    Predictions do not depend on p, so models of any p can be written. LIBSVM's decision values
+    equal ``decision_function`` (of all pairs, for three or more classes). It predicts the same
+    labels but for rows whose classes tie in votes: LIBSVM then takes the first of them, psvm the
+    one with the larger sum of decision values.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted PSVC with the kernel "linear", "poly", "rbf", "sigmoid" or "precomputed", or a
+        LinearPSVC; several classes one-vs-one only. A Pipeline has no place in the format.
+    path : path-like
+        The file.
+    number_classes : bool, default=False
+        Whether to write class i of ``classes_`` as the number i. LIBSVM knows whole numbers only:
+        other labels are refused without it.
+    """
+    rule = decision_rule_of(model)
+    if rule.operations:
+        raise UnsupportedModelError(
+            "LIBSVM's format has no preprocessing. Export the last step alone, "
+            "write_libsvm(model[-1], path), and scale the rows before svm-predict."
+        )
+    if any(other is None for _, other in rule.problems):
+        raise UnsupportedModelError(
+            "LIBSVM decides between pairs of classes; a model fitted with multi_class='ovr' cannot "
+            "be written. Fit it with multi_class='ovo'."
+        )
+    labels = _whole_numbers(rule.classes, number_classes)
+    expansion = _as_expansion(rule)
+    name = str(expansion.kernel.function)
+    if name not in LIBSVM_NAMES:
+        raise UnsupportedModelError(
+            f"LIBSVM has no kernel {name!r}, only {', '.join(LIBSVM_NAMES)}; export to ONNX or "
+            "JSON instead."
+        )
+    with replacing(path) as file:
+        for line in _lines(expansion, rule.intercept, labels):
+            file.write(line.encode("ascii"))
+
+
+def _whole_numbers(classes: npt.NDArray[Any], number_classes: bool) -> list[int]:
+    """The labels as LIBSVM can hold them."""
+    if number_classes:
+        return list(range(classes.size))
+    if classes.dtype.kind in "biuf":
+        numbers = classes.astype(np.float64)
+        if (numbers == np.round(numbers)).all() and np.abs(numbers).max() < 2**31:
+            return [int(label) for label in classes]
+    raise UnsupportedModelError(
+        f"LIBSVM's labels are whole numbers, got {classes.tolist()[:3]}. "
+        "With number_classes=True class i of classes_ is written as i."
+    )
+
+
+def _as_expansion(rule: DecisionRule) -> KernelExpansion:
+    """Support vectors; those of a LinearPSVC are its weights, one for each pair of classes."""
+    if rule.expansion is not None:
+        return rule.expansion
+    if isinstance(rule.classifier, PSVC):
+        return expansion_of(rule.classifier)
+    assert rule.weights is not None
+    k = rule.classes.size
+    if k == 2:
+        counts, coef = [0, 1], np.ones((1, 1))
+    else:
+        # Pair (i, j) has its weights as a support vector of class i, with coefficient 1.
+        counts = [k - 1 - i for i in range(k)]
+        coef = np.zeros((k - 1, len(rule.problems)))
+        for t, (_, j) in enumerate(class_pairs(k)):
+            coef[j - 1, t] = 1.0
+    support = np.arange(rule.weights.shape[0])
+    return KernelExpansion(Kernel("linear"), rule.weights, support, coef, counts)
+
+
+def _lines(expansion: KernelExpansion, intercept: Array, labels: list[int]) -> Iterator[str]:
+    kernel, k = expansion.kernel, len(labels)
+    name = str(kernel.function)
+    order = np.arange(sum(expansion.n_support))
+    counts = expansion.n_support
+    if k == 2:
+        # Ours is positive for the second class, LIBSVM's for its first label.
+        labels, counts = labels[::-1], counts[::-1]
+        order = np.roll(order, counts[0])
+    yield f"svm_type c_svc\nkernel_type {LIBSVM_NAMES[name]}\n"
+    if name == "poly":
+        yield f"degree {kernel.degree}\n"
+    if name in ("poly", "rbf", "sigmoid"):
+        yield f"gamma {kernel.gamma!r}\n"
+    if name in ("poly", "sigmoid"):
+        yield f"coef0 {kernel.coef0!r}\n"
+    yield f"nr_class {k}\ntotal_sv {order.size}\n"
+    yield f"rho {_joined(-intercept + 0.0)}\n"
+    yield f"label {' '.join(map(str, labels))}\nnr_sv {' '.join(map(str, counts))}\nSV\n"
+    vectors = None if expansion.vectors is None else sp.csr_matrix(expansion.vectors)
+    for s in order.tolist():
+        coefficients = _joined(expansion.dual_coef[:, s])
+        if vectors is None:  # the number of the training row, from 1
+            yield f"{coefficients} 0:{expansion.support[s] + 1} \n"
+            continue
+        row = slice(vectors.indptr[s], vectors.indptr[s + 1])
+        entries = zip(
+            (vectors.indices[row] + 1).tolist(),
+            vectors.data[row].astype(np.float64).tolist(),
+            strict=True,
+        )
+        yield f"{coefficients} {' '.join(f'{j}:{x!r}' for j, x in entries)} \n"
+
+
+def _joined(values: Iterable[Any]) -> str:
+    """Numbers with all their digits."""
+    return " ".join(repr(float(value)) for value in values)

@@ -1,0 +1,157 @@
+"""The second part of an ONNX graph: from preprocessed rows to decision values and votes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.multiclass import class_pairs, problem_signs
+from psvm.persistence.decision_rule import DecisionRule, KernelExpansion
+from psvm.persistence.onnx_graph import Graph
+
+Array = npt.NDArray[np.float64]
+
+
+def problem_values(graph: Graph, rows: str, rule: DecisionRule) -> str:
+    """Add the decision values of all binary problems.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph to add to.
+    rows : str
+        Preprocessed rows.
+    rule : DecisionRule
+        The model.
+
+    Returns
+    -------
+    str
+        Name of the values, of shape (n, n_problems).
+    """
+    if rule.weights is not None:
+        values = graph.op("MatMul", rows, graph.array(rule.weights.T))
+    else:
+        assert rule.expansion is not None
+        kernel = _kernel_values(graph, rows, rule.expansion)
+        if rule.pairwise:
+            values = _pair_products(graph, kernel, rule.expansion)
+        else:
+            values = graph.op("MatMul", kernel, graph.array(rule.expansion.dual_coef.T))
+    return graph.op("Add", values, graph.array(rule.intercept))
+
+
+def _kernel_values(graph: Graph, rows: str, expansion: KernelExpansion) -> str:
+    """``K(x, support vectors)``, shape (n, n_SV)."""
+    kernel = expansion.kernel
+    name = str(kernel.function)
+    if name == "precomputed":
+        return graph.columns(rows, expansion.support.tolist())
+    vectors = expansion.dense_vectors
+    if name in ("laplacian", "exponential"):
+        distance = _summed_differences(graph, rows, vectors, squared=name == "exponential")
+        distance = graph.op("Sqrt", distance) if name == "exponential" else distance
+        return graph.op("Exp", graph.op("Mul", distance, graph.number(-kernel.gamma)))
+    if name == "rbf":
+        return _rbf(graph, rows, vectors, kernel.gamma)
+    product = graph.op("MatMul", rows, graph.array(kernel.gamma * vectors.T))
+    product = graph.op("Add", product, graph.number(kernel.coef0))
+    if name == "sigmoid":
+        return graph.op("Tanh", product)
+    return graph.op("Pow", product, graph.number(float(kernel.degree)))
+
+
+def _rbf(graph: Graph, rows: str, vectors: Array, gamma: float) -> str:
+    """``exp(-gamma (|x|^2 + |s|^2 - 2 <x, s>))`` around the mean of the support vectors.
+
+    There the squares are small, and so is what their difference loses.
+    """
+    centre = vectors.mean(axis=0) if vectors.size else np.zeros(vectors.shape[1])
+    centre = centre.astype(graph.arithmetic).astype(np.float64)
+    vectors = vectors - centre
+    rows = graph.op("Sub", rows, graph.array(centre))
+    axis = graph.integers([1])
+    of_rows = graph.op("ReduceSum", graph.op("Mul", rows, rows), axis, keepdims=1)
+    product = graph.op("MatMul", rows, graph.array(-2.0 * vectors.T))
+    squares = graph.op("Add", of_rows, graph.array(np.einsum("ij,ij->i", vectors, vectors)))
+    squares = graph.op("Max", graph.op("Add", squares, product), graph.number(0.0))
+    return graph.op("Exp", graph.op("Mul", squares, graph.number(-gamma)))
+
+
+def _summed_differences(graph: Graph, rows: str, vectors: Array, *, squared: bool) -> str:
+    """``sum_j |x_j - s_j|`` or ``sum_j (x_j - s_j)^2``, one feature j at a time.
+
+    Not as a product: the root of a cancelled difference has half the digits. And not as one
+    array of all differences, which would have n x n_SV x n_features entries.
+    """
+    helper = graph.onnx.helper
+    kind = helper.np_dtype_to_tensor_dtype(graph.arithmetic)
+    size = graph.op("Slice", graph.op("Shape", rows), graph.integers([0]), graph.integers([1]))
+    size = graph.op("Concat", size, graph.integers([vectors.shape[0]]), axis=0)
+    zero = helper.make_tensor("value", kind, [1], [0.0])
+    start = graph.op("ConstantOfShape", size, value=zero)
+    make = helper.make_node
+    second = make("Mul", ["d", "d"], ["a"]) if squared else make("Abs", ["d"], ["a"])
+    body = helper.make_graph(
+        [
+            make("Unsqueeze", ["x", "last"], ["column"]),
+            make("Sub", ["column", "s"], ["d"]),
+            second,
+            make("Add", ["sum", "a"], ["next"]),
+        ],
+        "one_feature",
+        [
+            helper.make_tensor_value_info("sum", kind, ["n", vectors.shape[0]]),
+            helper.make_tensor_value_info("x", kind, ["n"]),
+            helper.make_tensor_value_info("s", kind, [vectors.shape[0]]),
+        ],
+        [helper.make_tensor_value_info("next", kind, ["n", vectors.shape[0]])],
+        [graph.onnx.numpy_helper.from_array(np.array([1], dtype=np.int64), "last")],
+    )
+    columns = graph.op("Transpose", rows, perm=[1, 0])
+    return graph.op("Scan", start, columns, graph.array(vectors.T), body=body, num_scan_inputs=2)
+
+
+def _pair_products(graph: Graph, kernel: str, expansion: KernelExpansion) -> str:
+    """The sums of all pairs: only support vectors of its two classes enter into a pair."""
+    k = len(expansion.n_support)
+    ends = np.cumsum(expansion.n_support)
+    of_class = []
+    for count, end in zip(expansion.n_support, ends, strict=True):
+        begin = int(end) - count
+        columns = graph.op("Slice", kernel, *(graph.integers([at]) for at in (begin, int(end), 1)))
+        coef = graph.array(expansion.dual_coef[:, begin:end].T)
+        of_class.append(graph.op("MatMul", columns, coef))
+    sums = graph.op("Concat", *of_class, axis=1)  # (n, k (k - 1)), the k - 1 of a class together
+    pairs = class_pairs(k)
+    first = graph.columns(sums, [i * (k - 1) + j - 1 for i, j in pairs])
+    second = graph.columns(sums, [j * (k - 1) + i for i, j in pairs])
+    return graph.op("Add", first, second)
+
+
+def votes(graph: Graph, values: str, n_classes: int) -> str:
+    """Add one score per class from those of the pairs, as `multiclass.votes_of_pairs` does.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph to add to.
+    values : str
+        Decision values of the pairs.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    str
+        Name of the scores, of shape (n, n_classes).
+    """
+    signs = problem_signs(n_classes, "ovo").astype(np.float64)
+    confidence = graph.op("MatMul", values, graph.array(signs))
+    against = graph.cast(graph.op("Less", values, graph.number(0.0)), graph.arithmetic)
+    # A pair votes for its first class, or takes that vote away and gives it to the second.
+    count = graph.op("MatMul", against, graph.array(-signs))
+    count = graph.op("Add", count, graph.array((signs > 0).sum(axis=0)))
+    size = graph.op("Add", graph.op("Abs", confidence), graph.number(1.0))
+    share = graph.op("Div", confidence, graph.op("Mul", size, graph.number(3.0)))
+    return graph.op("Add", count, share)

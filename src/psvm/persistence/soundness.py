@@ -1,0 +1,143 @@
+"""Whether the parts of a loaded model fit together.
+
+A checksum says that a file is as it was written, not that an honest program wrote it. Compiled code
+computes with these arrays, so their types and shapes, and the indices in them, are checked first: a
+doctored file must not be able to make it read beyond an array.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from psvm.kernels import KERNELS, Kernel
+from psvm.linear import LinearPSVC
+from psvm.multiclass import problem_signs
+from psvm.persistence.errors import ModelFileError
+from psvm.svc import PSVC
+from psvm.warm_start import LinearWarmStart, WarmStart
+
+State = dict[str, Any]
+
+
+def check_sound(kind: type, state: State, where: str) -> None:
+    """Refuse attributes that do not fit together.
+
+    Parameters
+    ----------
+    kind : type
+        A class of psvm.
+    state : dict
+        Attributes of an object of it; those of an estimator that is not fitted are not checked.
+    where : str
+        Place of the object in the model, for the error.
+
+    Raises
+    ------
+    ModelFileError
+        If the object cannot have been made by psvm.
+    """
+    try:
+        if issubclass(kind, Kernel):
+            _check_kernel(state)
+        elif issubclass(kind, WarmStart):
+            _check_warm_start(state)
+        elif issubclass(kind, LinearWarmStart):
+            _check(len(state["starts"]) == state["signs"].shape[0], "starts")
+            _check(state["codes"].shape == state["cost"].shape, "codes")
+        elif "classes_" in state and issubclass(kind, PSVC):
+            _check_kernel_classifier(state)
+        elif "classes_" in state and issubclass(kind, LinearPSVC):
+            k = _check_classes(state)
+            shape = (_problems(state, k), _features(state))
+            _check(_is_real_array(state["coef_"], shape), "coef_")
+    except ModelFileError as error:
+        raise ModelFileError(
+            f"{where} ({kind.__name__}) was not written by psvm, or was altered: {error}."
+        ) from None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{where} ({kind.__name__}) was not written by psvm, or was altered ({error!r})."
+        ) from error
+
+
+def _check(holds: bool, name: str) -> None:
+    if not holds:
+        raise ModelFileError(f"its {name} does not fit the rest")
+
+
+def _check_kernel(state: State) -> None:
+    _check(state["function"] in KERNELS, "function")
+    _check(isinstance(state["degree"], int) and state["degree"] >= 0, "degree")
+    for name in ("gamma", "coef0"):
+        _check(isinstance(state[name], float | int) and math.isfinite(state[name]), name)
+
+
+def _check_warm_start(state: State) -> None:
+    for y, alpha, xi in zip(state["y"], state["alpha"], state["xi"], strict=True):
+        _check(y.shape == alpha.shape == xi.shape, "alpha")
+
+
+def _check_kernel_classifier(state: State) -> None:
+    k = _check_classes(state)
+    kernel = state["_kernel"]
+    _check(isinstance(kernel, Kernel) and kernel.function == state["kernel"], "kernel")
+    coef, counts = state["dual_coef_"], state["n_support_"]
+    m = coef.shape[1]
+    rows = k if k > 2 and state["multi_class"] == "ovr" else k - 1
+    _check(_is_real_array(coef, (rows, m)), "dual_coef_")
+    _check(
+        _is_integer_array(counts, (k,)) and counts.min() >= 0 and counts.sum() == m, "n_support_"
+    )
+    support = state["support_"]
+    _check(_is_integer_array(support, (m,)), "support_")
+    if kernel.function == "precomputed":
+        inside = m == 0 or (support.min() >= 0 and support.max() < _features(state))
+        _check(bool(inside), "support_")
+        return
+    vectors, shape = state["support_vectors_"], (m, _features(state))
+    if not sp.issparse(vectors):
+        _check(_is_real_array(vectors, shape), "support_vectors_")
+        return
+    _check(vectors.format == "csr" and vectors.shape == shape, "support_vectors_")
+    vectors.check_format(full_check=True)  # every index within the array, every row within the data
+    _check(bool(vectors.has_canonical_format), "support_vectors_")
+    _check(_is_real_array(vectors.data, vectors.data.shape), "support_vectors_")
+
+
+def _check_classes(state: State) -> int:
+    """Number of classes, whose problems have an intercept each."""
+    classes = state["classes_"]
+    _check(isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size >= 2, "classes_")
+    _check(state["multi_class"] in ("ovo", "ovr"), "multi_class")
+    k = int(classes.size)
+    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
+    return k
+
+
+def _problems(state: State, k: int) -> int:
+    return int(problem_signs(k, state["multi_class"]).shape[0])
+
+
+def _features(state: State) -> int:
+    _check(
+        isinstance(state["n_features_in_"], int) and state["n_features_in_"] > 0, "n_features_in_"
+    )
+    return int(state["n_features_in_"])
+
+
+def _is_real_array(array: Any, shape: tuple[int, ...]) -> bool:
+    """Whether it is an array of finite float32 or float64 of this shape."""
+    return (
+        type(array) is np.ndarray
+        and array.shape == shape
+        and array.dtype in (np.float32, np.float64)
+        and bool(np.isfinite(array).all())
+    )
+
+
+def _is_integer_array(array: Any, shape: tuple[int, ...]) -> bool:
+    return type(array) is np.ndarray and array.shape == shape and array.dtype.kind in "iu"

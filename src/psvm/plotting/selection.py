@@ -1,0 +1,405 @@
+"""SelectionDisplay: cross-validated scores and support vectors over p, C and gamma."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.plotting.canvas import BLUE, VERMILLION, axes_for, score_name, with_defaults
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+Array = npt.NDArray[np.float64]
+Parameter = Literal["p", "C", "gamma"]
+Value = Literal["score", "support"]
+_PARAMETERS = ("p", "C", "gamma")
+_LABELS = {"p": "exponent p", "C": "cost C", "gamma": "kernel width gamma"}
+# Cells up to which each shows its number.
+_FEW_CELLS = 80
+
+
+class SelectionDisplay:
+    """Results of a search over p, C and gamma: a map over two of them, or a curve over one.
+
+    A cell or point shows the best candidate, by mean score, among those that share its x and y: the
+    best over all parameters that are not shown. Use :meth:`from_estimator` for PSVCCV,
+    GridSearchCV and their like, and :meth:`from_cv_results` for their ``cv_results_``.
+
+    Parameters
+    ----------
+    parameters : dict of str to array-like of shape (n_candidates,)
+        Values of "p", "C" and "gamma", as far as they were searched.
+    score, score_std : array-like of shape (n_candidates,)
+        Mean and standard deviation of the score over the folds.
+    n_support : array-like of shape (n_candidates,) or None, default=None
+        Mean number of support vectors.
+    best_index : int or None, default=None
+        The candidate chosen; None takes the first with the best score.
+    score_name : str, default="score"
+        What the score is.
+
+    Attributes
+    ----------
+    image_ : matplotlib AxesImage
+        The map.
+    colorbar_ : matplotlib Colorbar
+        Its scale.
+    text_ : ndarray of matplotlib Text or None
+        The numbers in the cells, where there are not too many.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        One standard deviation of the score around the curve.
+    best_ : matplotlib Artist
+        The mark of the candidate chosen.
+    ax_ : matplotlib Axes
+        Axes with the picture.
+    figure_ : matplotlib Figure
+        Figure that holds it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from psvm import PSVC
+    >>> from psvm.plotting import SelectionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(PSVC(), {"p": [1, 1.5, 2], "C": [0.1, 1, 10]}).fit(X, y)
+    >>> display = SelectionDisplay.from_estimator(search)
+    >>> display.image_.get_array().shape
+    (3, 3)
+    """
+
+    image_: Any
+    colorbar_: Any
+    text_: npt.NDArray[Any] | None
+    line_: Any
+    band_: Any
+    best_: Any
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(
+        self,
+        *,
+        parameters: Mapping[str, Any],
+        score: Any,
+        score_std: Any,
+        n_support: Any = None,
+        best_index: int | None = None,
+        score_name: str = "score",
+    ) -> None:
+        self.parameters = parameters
+        self.score = score
+        self.score_std = score_std
+        self.n_support = n_support
+        self.best_index = best_index
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(
+        cls, search: Any, *, metric: str = "score", ax: Axes | None = None, **options: Any
+    ) -> Self:
+        """Draw the results of a fitted search.
+
+        Parameters
+        ----------
+        search : estimator
+            A fitted PSVCCV, GridSearchCV, RandomizedSearchCV or another with ``cv_results_``.
+        metric : str, default="score"
+            Which score, if there are several: "accuracy" for ``mean_test_accuracy``.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        SelectionDisplay
+            The display, drawn.
+        """
+        if not hasattr(search, "cv_results_"):
+            raise ValueError(
+                f"SelectionDisplay.from_estimator needs a fitted search with `cv_results_` "
+                f"(PSVCCV, GridSearchCV), got {type(search).__name__}; fit it first."
+            )
+        # A search by several scores knows the best candidate of only one of them.
+        best = getattr(search, "best_index_", None) if metric == "score" else None
+        if metric == "score":
+            options = {"name": score_name(getattr(search, "scoring", "score")), **options}
+        return cls.from_cv_results(
+            search.cv_results_, metric=metric, best_index=best, ax=ax, **options
+        )
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        *,
+        metric: str = "score",
+        best_index: int | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the results of a search, given as ``cv_results_``.
+
+        Parameters
+        ----------
+        cv_results : dict
+            With the keys ``param_p``, ``param_C``, ``param_gamma`` as far as searched (or
+            ``param_<step>__p`` for a pipeline), ``mean_test_score``, ``std_test_score`` and, for
+            support vectors, ``mean_n_support`` or a score ``mean_test_n_support``.
+        metric : str, default="score"
+            Which score, if there are several: "accuracy" for ``mean_test_accuracy``.
+        best_index : int or None, default=None
+            The candidate chosen; None takes the first with the best score.
+        name : str or None, default=None
+            What the score is called in the picture; None takes ``metric``.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **options
+            Further arguments of :meth:`plot`.
+
+        Returns
+        -------
+        SelectionDisplay
+            The display, drawn.
+        """
+        parameters = {name: _column(cv_results, name) for name in _PARAMETERS}
+        parameters = {name: values for name, values in parameters.items() if values is not None}
+        if not parameters:
+            raise ValueError(
+                "`cv_results` must tell of p, C or gamma under 'param_p', 'param_C' or "
+                f"'param_gamma' (or 'param_<step>__p'), got the keys {sorted(cv_results)}."
+            )
+        if f"mean_test_{metric}" not in cv_results:
+            known = [key[10:] for key in cv_results if key.startswith("mean_test_")]
+            raise ValueError(f"`metric` must be a score of the search, {known}, got {metric!r}.")
+        display = cls(
+            parameters=parameters,
+            score=cv_results[f"mean_test_{metric}"],
+            score_std=cv_results[f"std_test_{metric}"],
+            n_support=cv_results.get("mean_n_support", cv_results.get("mean_test_n_support")),
+            best_index=best_index,
+            score_name=score_name(metric) if name is None else name,
+        )
+        return display.plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        x: Parameter = "C",
+        y: Parameter | None = "p",
+        value: Value = "score",
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
+        text_kw: dict[str, Any] | None = None,
+        line_kw: dict[str, Any] | None = None,
+        fill_between_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw a map over two parameters, or a curve over one.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        x : {"p", "C", "gamma"}, default="C"
+            Parameter of the x-axis.
+        y : {"p", "C", "gamma"} or None, default="p"
+            Parameter of the y-axis of a map; None draws a curve over x.
+        value : {"score", "support"}, default="score"
+            What to show: the mean score, or the mean number of support vectors.
+        colorbar : bool, default=True
+            Whether a map has a scale beside it.
+        im_kw, text_kw : dict, default=None
+            Further arguments of the map and of the numbers in its cells.
+        line_kw, fill_between_kw : dict, default=None
+            Further arguments of the curve and of the band around it.
+
+        Returns
+        -------
+        SelectionDisplay
+            The display itself.
+        """
+        self._check(x, y, value)
+        ax = axes_for(ax, "SelectionDisplay.plot")
+        if y is None:
+            self._draw_curve(ax, x, value, line_kw, fill_between_kw)
+        else:
+            self._draw_map(ax, x, y, value, colorbar, im_kw, text_kw)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _check(self, x: Any, y: Any, value: Any) -> None:
+        if np.isnan(np.asarray(self.score, dtype=np.float64)).all():
+            raise ValueError("There is nothing to show: the score of every candidate is NaN.")
+        for name, parameter in (("x", x), ("y", y)):
+            if parameter not in self.parameters and not (name == "y" and parameter is None):
+                known = ", ".join(repr(known) for known in self.parameters)
+                raise ValueError(
+                    f"`{name}` must be a parameter of the search ({known}), got {parameter!r}."
+                )
+        if x == y:
+            raise ValueError(f"`x` and `y` must differ, got {x!r} twice; y=None draws a curve.")
+        if value not in ("score", "support"):
+            raise ValueError(f"`value` must be 'score' or 'support', got {value!r}.")
+        if value == "support" and self.n_support is None:
+            raise ValueError(
+                "value='support' needs the numbers of support vectors: 'mean_n_support', as PSVCCV "
+                "counts them, or a score named 'n_support' in GridSearchCV(scoring=...)."
+            )
+
+    @property
+    def _best(self) -> int:
+        return int(np.nanargmax(self.score)) if self.best_index is None else self.best_index
+
+    def _values(self, value: Value) -> Array:
+        chosen = self.score if value == "score" else self.n_support
+        return np.asarray(chosen, dtype=np.float64)
+
+    def _label(self, value: Value) -> str:
+        return f"mean {self.score_name}" if value == "score" else "mean number of support vectors"
+
+    def _best_at(self, places: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
+        """The candidate with the best score at each of n places; -1 where there is none."""
+        score = np.asarray(self.score, dtype=np.float64)
+        known = np.flatnonzero(~np.isnan(score))
+        order = known[np.argsort(score[known], kind="stable")]
+        best = np.full(n, -1)
+        # The last one written stays: of the best scores the chosen candidate, if it is among them.
+        best[places[order]] = order
+        chosen = self._best
+        if score[chosen] >= score[best[places[chosen]]]:
+            best[places[chosen]] = chosen
+        return best
+
+    def _draw_map(
+        self, ax: Axes, x: str, y: str, value: Value, colorbar: bool, im_kw: Any, text_kw: Any
+    ) -> None:
+        x_names, x_place = _levels(self.parameters[x])
+        y_names, y_place = _levels(self.parameters[y])
+        shape = (len(y_names), len(x_names))
+        best = self._best_at(y_place * shape[1] + x_place, shape[0] * shape[1])
+        cells = np.where(best >= 0, self._values(value)[best], np.nan).reshape(shape)
+        options: dict[str, Any] = {"cmap": "viridis", "aspect": "auto", "origin": "lower"}
+        if value == "score":
+            # One colour for the worst fifth: a cell that fails must not make all others alike.
+            options["vmin"] = float(np.nanquantile(cells, 0.2))
+        options |= im_kw or {}
+        ax.grid(False)
+        ax.spines[:].set_visible(False)
+        ax.set_facecolor("0.9")  # of cells that were not searched
+        self.image_ = ax.imshow(cells, **options)
+        ax.set_xticks(range(shape[1]), x_names)
+        ax.set_yticks(range(shape[0]), y_names)
+        ax.tick_params(length=0)
+        ax.set_xlabel(_LABELS[x])
+        ax.set_ylabel(_LABELS[y])
+        ax.set_title(self._label(value), fontsize="medium")
+        if max(map(len, x_names)) * shape[1] > 60:
+            ax.tick_params(axis="x", rotation=45)
+        self.text_ = None
+        if cells.size <= _FEW_CELLS:
+            self.text_ = self._write_numbers(
+                ax, cells, "{:.3f}" if value == "score" else "{:,.0f}", text_kw
+            )
+        if colorbar:
+            below = bool(np.nanmin(cells) < self.image_.norm.vmin)
+            self.colorbar_ = ax.figure.colorbar(
+                self.image_, ax=ax, extend="min" if below else "neither"
+            )
+            self.colorbar_.outline.set_visible(False)
+        self.best_ = _frame(ax, int(x_place[self._best]), int(y_place[self._best]))
+
+    def _write_numbers(self, ax: Axes, cells: Array, form: str, text_kw: Any) -> Any:
+        """The number of every cell, dark on bright and bright on dark."""
+        text = np.full(cells.shape, None, dtype=object)
+        colours = self.image_.cmap(self.image_.norm(cells))[..., :3]
+        bright = colours @ [0.299, 0.587, 0.114] > 0.55
+        for i, j in zip(*np.nonzero(~np.isnan(cells)), strict=True):
+            options: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+            options |= {"color": "black" if bright[i, j] else "white", **(text_kw or {})}
+            text[i, j] = ax.text(j, i, form.format(cells[i, j]), **options)
+        return text
+
+    def _draw_curve(self, ax: Axes, x: str, value: Value, line_kw: Any, fill_kw: Any) -> None:
+        names, place = _levels(self.parameters[x])
+        best = self._best_at(place, len(names))
+        known = best >= 0
+        values = self._values(value)[best[known]]
+        numbers = _numbers(self.parameters[x])
+        at = np.flatnonzero(known).astype(float) if numbers is None else np.unique(numbers)[known]
+        style = {"color": BLUE, "marker": "o", "linewidth": 1.8, "label": f"best for each {x}"}
+        (self.line_,) = ax.plot(at, values, **with_defaults(line_kw, **style))
+        self.band_ = None
+        if value == "score":
+            deviation = np.asarray(self.score_std, dtype=np.float64)[best[known]]
+            band = {"color": self.line_.get_color(), "alpha": 0.15, "linewidth": 0.0}
+            band |= {"label": "± one standard deviation", **(fill_kw or {})}
+            self.band_ = ax.fill_between(at, values - deviation, values + deviation, **band)
+        chosen = np.flatnonzero(best[known] == self._best)
+        (self.best_,) = ax.plot(
+            at[chosen], values[chosen], "D", color=VERMILLION, markersize=9, label="chosen"
+        )
+        if numbers is None:
+            ax.set_xticks(range(len(names)), names)
+        elif x != "p" and at[0] > 0:
+            ax.set_xscale("log")
+        else:
+            ax.set_xticks(at, [name for name, there in zip(names, known, strict=True) if there])
+        ax.set_xlabel(_LABELS[x])
+        ax.set_ylabel(self._label(value))
+        if value == "support":
+            ax.set_ylim(0.0, 1.08 * float(values.max()))
+        ax.legend(frameon=False)
+
+
+def _column(cv_results: Mapping[str, Any], name: str) -> Any:
+    """Values of a parameter, also of a step of a pipeline; None if it was not searched."""
+    keys = [key for key in cv_results if key == f"param_{name}" or key.endswith(f"__{name}")]
+    keys = [key for key in keys if key.startswith("param_")]
+    if len(keys) > 1:
+        raise ValueError(
+            f"`cv_results` must have one parameter {name}, got {keys}; leave out all but one."
+        )
+    return cv_results[keys[0]] if keys else None
+
+
+def _numbers(values: Any) -> Array | None:
+    """The values as floats, or None if some are words such as "scale"."""
+    try:
+        return np.ma.filled(np.ma.asarray(values), np.nan).astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _levels(values: Any) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """Names of the distinct values, ascending, and the place of every value among them."""
+    numbers = _numbers(values)
+    if numbers is not None:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return [f"{number:.3g}" for number in distinct], place
+    names = [value if isinstance(value, str) else f"{value:.3g}" for value in values]
+    order = sorted(
+        set(names), key=lambda name: (name.isalpha(), name if name.isalpha() else float(name))
+    )
+    return order, np.array([order.index(name) for name in names])
+
+
+def _frame(ax: Axes, column: int, row: int) -> Any:
+    """A frame around a cell."""
+    from matplotlib.patches import Rectangle
+
+    frame = Rectangle(
+        (column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=VERMILLION, linewidth=3
+    )
+    frame.set_clip_on(False)
+    frame.set_label("chosen")
+    return ax.add_patch(frame)

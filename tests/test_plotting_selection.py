@@ -1,0 +1,261 @@
+"""SelectionDisplay: what is on its maps and curves."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from small_data import noisy
+
+from psvm import PSVC
+from psvm.plotting import SelectionDisplay
+
+X, Y = noisy(60, 3)
+PS, CS, GAMMAS = [1.0, 1.5, 2.0], [0.1, 1.0, 10.0, 100.0], [0.03, 0.3]
+
+
+def results(seed=0):
+    """Random cv_results_ of a full grid, in random order."""
+    rng = np.random.default_rng(seed)
+    p, C, gamma = (grid.ravel() for grid in np.meshgrid(PS, CS, GAMMAS))
+    order = rng.permutation(p.size)
+    return {
+        "param_p": np.ma.array(p[order]),
+        "param_C": np.ma.array(C[order]),
+        "param_gamma": np.ma.array(gamma[order]),
+        "mean_test_score": rng.uniform(0.6, 0.9, p.size),
+        "std_test_score": rng.uniform(0.01, 0.05, p.size),
+        "mean_n_support": rng.uniform(20, 50, p.size),
+    }
+
+
+def draw(found, **options):
+    return SelectionDisplay.from_cv_results(found, ax=Figure().subplots(), **options)
+
+
+def ticks(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def chosen_cell(display):
+    """Column and row in the frame."""
+    x, y = display.best_.get_xy()
+    return int(x + 0.5), int(y + 0.5)
+
+
+# --- maps -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "rows", "columns"),
+    [("C", "p", PS, CS), ("C", "gamma", GAMMAS, CS), ("gamma", "p", PS, GAMMAS)],
+)
+@pytest.mark.parametrize("value", ["score", "support"])
+def test_a_cell_is_the_best_candidate_of_its_x_and_y(x, y, rows, columns, value):
+    found = results()
+    display = draw(found, x=x, y=y, value=value)
+    cells = display.image_.get_array()
+    assert cells.shape == (len(rows), len(columns))
+    key = "mean_test_score" if value == "score" else "mean_n_support"
+    for i, at_y in enumerate(rows):
+        for j, at_x in enumerate(columns):
+            here = np.flatnonzero((found[f"param_{y}"] == at_y) & (found[f"param_{x}"] == at_x))
+            best = here[np.argmax(found["mean_test_score"][here])]
+            assert cells[i, j] == found[key][best]
+            form = "{:.3f}" if value == "score" else "{:,.0f}"
+            assert display.text_[i, j].get_text() == form.format(cells[i, j])
+    names = {"p": "exponent p", "C": "cost C", "gamma": "kernel width gamma"}
+    assert display.ax_.get_xlabel() == names[x]
+    assert display.ax_.get_ylabel() == names[y]
+    assert ticks(display.ax_.xaxis) == [f"{v:g}" for v in columns]
+    assert ticks(display.ax_.yaxis) == [f"{v:g}" for v in rows]
+    best = int(np.argmax(found["mean_test_score"]))
+    column, row = chosen_cell(display)
+    assert columns[column] == found[f"param_{x}"][best]
+    assert rows[row] == found[f"param_{y}"][best]
+
+
+def test_numbers_can_be_read_on_their_colours():
+    display = draw(results())
+    for text, cell in zip(display.text_.ravel(), display.image_.get_array().ravel(), strict=True):
+        red, green, blue, _ = display.image_.cmap(display.image_.norm(cell))
+        brightness = 0.299 * red + 0.587 * green + 0.114 * blue
+        assert abs(brightness - (text.get_color() == "white")) > 0.4
+
+
+def test_one_bad_cell_does_not_hide_the_others():
+    found = results()
+    found["mean_test_score"] = np.linspace(0.9, 0.95, found["param_p"].size)
+    found["mean_test_score"][0] = 0.1
+    display = draw(found, x="gamma")
+    assert display.image_.norm.vmin > 0.89
+    found["mean_test_score"][:] = 0.9
+    assert draw(found).colorbar_.extend == "neither"
+
+
+def test_a_large_map_has_no_numbers():
+    p, C = (grid.ravel() for grid in np.meshgrid(np.linspace(1, 3, 9), np.logspace(-3, 3, 10)))
+    score = np.linspace(0, 1, 90)
+    found = {"param_p": p, "param_C": C, "mean_test_score": score, "std_test_score": score}
+    assert draw(found).text_ is None
+
+
+def test_cells_that_were_not_searched_are_empty():
+    found = {
+        "param_p": [1.0, 2.0, 2.0],
+        "param_C": [1.0, 1.0, 10.0],
+        "mean_test_score": [0.5, np.nan, 0.7],  # a fit that failed
+        "std_test_score": [0.0, np.nan, 0.0],
+    }
+    display = draw(found)
+    cells = np.ma.filled(display.image_.get_array(), np.nan)
+    np.testing.assert_array_equal(cells, [[0.5, np.nan], [np.nan, 0.7]])
+    assert display.text_[0, 1] is None
+    assert chosen_cell(display) == (1, 1)
+
+
+def test_words_stand_after_numbers():
+    found = {
+        "param_C": [1.0, 1.0, 10.0, 10.0],
+        "param_gamma": np.array(["scale", 0.1, "scale", 0.1], dtype=object),
+        "mean_test_score": [0.5, 0.6, 0.7, 0.8],
+        "std_test_score": np.zeros(4),
+    }
+    display = draw(found, y="gamma")
+    assert ticks(display.ax_.yaxis) == ["0.1", "scale"]
+    np.testing.assert_array_equal(display.image_.get_array(), [[0.6, 0.8], [0.5, 0.7]])
+    curve = draw(found, x="gamma", y=None)
+    assert ticks(curve.ax_.xaxis) == ["0.1", "scale"]
+    assert curve.line_.get_ydata().tolist() == [0.8, 0.7]
+
+
+def test_options_reach_the_artists():
+    options = {"im_kw": {"cmap": "cividis", "vmin": 0.0}, "text_kw": {"fontsize": 3}}
+    display = draw(results(), colorbar=False, **options)
+    assert display.image_.cmap.name == "cividis"
+    assert display.image_.norm.vmin == 0.0
+    assert display.text_[0, 0].get_fontsize() == 3
+    assert display.figure_.axes == [display.ax_]
+    assert draw(results()).figure_.axes[-1] is not display.ax_
+
+
+# --- curves ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("x", "values"), [("p", PS), ("C", CS), ("gamma", GAMMAS)])
+def test_a_curve_goes_through_the_best_candidates(x, values):
+    found = results()
+    score, std = found["mean_test_score"], found["std_test_score"]
+    best = []
+    for value in values:
+        here = np.flatnonzero(found[f"param_{x}"] == value)
+        best.append(here[np.argmax(score[here])])
+    display = draw(found, x=x, y=None)
+    np.testing.assert_array_equal(display.line_.get_xdata(), values)
+    np.testing.assert_array_equal(display.line_.get_ydata(), score[best])
+    corners = display.band_.get_paths()[0].vertices
+    assert corners[:, 1].max() == pytest.approx((score + std)[best].max())
+    assert corners[:, 1].min() == pytest.approx((score - std)[best].min())
+    assert display.best_.get_ydata() == [score.max()]
+    assert display.ax_.get_xscale() == ("linear" if x == "p" else "log")
+    assert display.ax_.get_ylabel() == "mean score"
+
+    support = draw(found, x=x, y=None, value="support")
+    np.testing.assert_array_equal(support.line_.get_ydata(), found["mean_n_support"][best])
+    assert support.band_ is None
+    assert support.ax_.get_ylabel() == "mean number of support vectors"
+    assert support.ax_.get_ylim()[0] == 0.0
+    texts = [text.get_text() for text in support.ax_.get_legend().get_texts()]
+    assert texts == [f"best for each {x}", "chosen"]
+
+
+# --- where results come from ----------------------------------------------------------------------
+
+
+def test_a_grid_search_of_a_pipeline():
+    pipeline = make_pipeline(StandardScaler(), PSVC())
+    search = GridSearchCV(pipeline, {"psvc__p": [1, 2], "psvc__C": [0.1, 1, 10]}, cv=2).fit(X, Y)
+    display = SelectionDisplay.from_estimator(search, ax=Figure().subplots())
+    scores = search.cv_results_["mean_test_score"].reshape(3, 2).T  # C varies slower than p
+    np.testing.assert_array_equal(display.image_.get_array(), scores)
+    assert display.ax_.get_title() == "mean accuracy"
+    column, row = chosen_cell(display)
+    chosen = {"psvc__C": [0.1, 1, 10][column], "psvc__p": [1, 2][row]}
+    assert chosen == search.best_params_
+
+
+def test_the_chosen_candidate_need_not_have_the_best_score():
+    """A rule such as one standard error, or fewer support vectors, chooses another one."""
+    found = results()
+    display = draw(found, best_index=7)
+    column, row = chosen_cell(display)
+    assert (CS[column], PS[row]) == (found["param_C"][7], found["param_p"][7])
+
+
+def test_a_tie_shows_the_candidate_that_was_chosen():
+    found = results()
+    found["mean_test_score"][:] = 0.5
+    display = draw(found, value="support", best_index=7)
+    column, row = chosen_cell(display)
+    assert display.image_.get_array()[row, column] == found["mean_n_support"][7]
+
+
+def test_several_scores_and_support_vectors_by_a_scorer():
+    def score(model, X, y):
+        return {"accuracy": model.score(X, y), "n_support": model.n_support_.sum()}
+
+    grid = {"p": [1, 2], "C": [0.1, 1, 10]}
+    search = GridSearchCV(PSVC(), grid, cv=2, scoring=score, refit=False).fit(X, Y)
+    display = SelectionDisplay.from_estimator(
+        search, metric="accuracy", value="support", ax=Figure().subplots()
+    )
+    support = search.cv_results_["mean_test_n_support"].reshape(3, 2).T
+    np.testing.assert_array_equal(display.image_.get_array(), support)
+    assert display.score_name == "accuracy"
+    with pytest.raises(ValueError, match=r"\['accuracy', 'n_support'\], got 'f1'"):
+        SelectionDisplay.from_estimator(search, metric="f1")
+
+
+def test_a_random_search():
+    grid = {"p": PS, "C": CS}
+    search = RandomizedSearchCV(PSVC(), grid, n_iter=5, cv=2, random_state=0, scoring="f1")
+    display = SelectionDisplay.from_estimator(search.fit(X, Y), ax=Figure().subplots())
+    cells = np.ma.filled(display.image_.get_array(), np.nan)
+    assert np.isfinite(cells).sum() == 5
+    assert display.ax_.get_title() == "mean f1"
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"x": "degree"}, r"`x` must be a parameter of the search \('p', 'C', 'gamma'\), got 'deg"),
+        ({"x": None}, "`x` must be a parameter"),
+        ({"y": "tol"}, "`y` must be a parameter"),
+        ({"x": "p", "y": "p"}, "`x` and `y` must differ, got 'p' twice; y=None draws a curve"),
+        ({"value": "time"}, "`value` must be 'score' or 'support', got 'time'"),
+    ],
+    ids=str,
+)
+def test_options_that_are_wrong(options, message):
+    with pytest.raises(ValueError, match=message):
+        draw(results(), **options)
+
+
+def test_results_that_are_wrong():
+    found = results()
+    del found["mean_n_support"]
+    with pytest.raises(ValueError, match="'mean_n_support', as PSVCCV"):
+        draw(found, value="support")
+    with pytest.raises(ValueError, match=r"must tell of p, C or gamma.*\['mean_test_score'\]"):
+        draw({"mean_test_score": [1.0]})
+    with pytest.raises(ValueError, match="the score of every candidate is NaN"):
+        draw({**results(), "mean_test_score": np.full(24, np.nan)})
+    twice = {"param_a__C": [1.0], "param_b__C": [1.0], "mean_test_score": [1.0]}
+    with pytest.raises(ValueError, match=r"one parameter C, got \['param_a__C', 'param_b__C'\]"):
+        draw(twice)
+    with pytest.raises(ValueError, match=r"needs a fitted search.*got GridSearchCV; fit it first"):
+        SelectionDisplay.from_estimator(GridSearchCV(PSVC(), {}))
