@@ -1,6 +1,9 @@
-"""``python -m benchmarks``: the command line of :mod:`benchmarks.run`."""
+"""``python -m benchmarks``: one run; with the word ``campaign`` the stages of the kernel suite."""
 
-from benchmarks.run import main
+import sys
+
+from benchmarks import campaign, run
 
 if __name__ == "__main__":
-    main()
+    staged = sys.argv[1:2] == ["campaign"]
+    raise SystemExit(campaign.main(sys.argv[2:]) if staged else run.main())

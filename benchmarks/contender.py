@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from benchmarks.nursery import Nursery
 from benchmarks.objective import DualModel, judge
 from benchmarks.worker import Task
 
-CLOCKS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds")
+CLOCKS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds", "floor_seconds")
 
 
 class Contender:
@@ -48,11 +49,15 @@ class Contender:
         done = bool(self.turns) and self.best["fit_seconds"] > self.repeat_below
         return self.status == "ok" and not done
 
+    def limit(self, seconds: float) -> None:
+        """End later turns whose fit takes longer."""
+        self.task = replace(self.task, time_limit=seconds)
+
     def take_turn(self) -> None:
         """Measure once in a fresh process; keep the model if this was the fastest fit."""
         ended = self.nursery.measure(self.task)
         if ended.over_limit:
-            self.status = f"over {self.task.time_limit:g} s"
+            self.status = f"over {self.task.time_limit:.3g} s"
         elif ended.answer is None:
             self.status = f"failed: {ended.error}"
         else:
@@ -61,12 +66,24 @@ class Contender:
                 shutil.move(self.task.model_file, self.best_file)
 
     def judge(self, data: Data) -> dict[str, float]:
-        """The referee's numbers for the model of the fastest turn; empty if there is no model."""
+        """The referee's numbers for the model of the fastest turn; empty if there is no model.
+
+        Kernel models are judged by :func:`judge_together`, before.
+        """
         if self.turns and self.judged_turn is not self.best:
             self.judged_turn = self.best
-            with np.load(self.best_file) as stored:
-                self.verdict = judge_arrays(dict(stored), data, self.task)
+            arrays = self.model()
+            if "coef" in arrays:
+                linear = LinearModel(arrays["coef"], float(arrays["intercept"]))
+                train, test = (data.X_train, data.y_train), (data.X_test, data.y_test)
+                verdict = judge_linear(linear, train, test, C=self.task.C, p=self.task.p)
+                self.verdict = asdict(verdict)
         return self.verdict
+
+    def model(self) -> dict[str, Any]:
+        """The stored fields of the model of the fastest turn."""
+        with np.load(self.best_file) as stored:
+            return dict(stored)
 
     def record(self, data: Data) -> dict[str, Any]:
         """Times of the turns and the verdict of the referee."""
@@ -86,22 +103,34 @@ class Contender:
         if task.gamma is not None:
             row["gamma"] = task.gamma
             row["gamma_factor"] = round(task.gamma / data.gamma_scale, 6)
+        if self.over_limit:
+            row["time_limit"] = task.time_limit
         if not self.turns:
             return row
-        row |= {key: value for key, value in self.best.items() if key != "predict_seconds"}
-        row["predict_seconds"] = min(turn["predict_seconds"] for turn in self.turns)
-        row["turns"] = [{key: turn[key] for key in CLOCKS} for turn in self.turns]
+        row |= {key: value for key, value in self.best.items() if value is not None}
+        for clock in ("predict_seconds", "floor_seconds"):
+            if clock in row:
+                row[clock] = min(turn[clock] for turn in self.turns)
+        row["turns"] = [{key: turn[key] for key in CLOCKS if turn[key]} for turn in self.turns]
         return row | self.judge(data)
 
 
-def judge_arrays(arrays: dict[str, Any], data: Data, task: Task) -> dict[str, float]:
-    """Hand the stored fields of a model to the referee of its kind."""
-    train, test = (data.X_train, data.y_train), (data.X_test, data.y_test)
-    if "coef" in arrays:
-        linear = LinearModel(arrays["coef"], float(arrays["intercept"]))
-        return asdict(judge_linear(linear, train, test, C=task.C, p=task.p))
-    if "support" in arrays and task.gamma is not None:
-        C, gamma, p = task.C, task.gamma, task.p
-        model = DualModel(**arrays)
-        return asdict(judge(model, train, test, C=C, gamma=gamma, p=p, threads=task.threads))
-    return {}
+def judge_together(contenders: Iterable[Contender], data: Data) -> None:
+    """The referee's numbers for all kernel models of one problem, which differ in rival and p."""
+    models = {c: c.model() for c in contenders if c.turns}
+    judged = {c: DualModel(**fields) for c, fields in models.items() if "support" in fields}
+    if not judged:
+        return
+    task = next(iter(judged)).task
+    assert task.gamma is not None
+    verdicts = judge(
+        list(judged.values()),
+        [contender.task.p for contender in judged],
+        (data.X_train, data.y_train),
+        (data.X_test, data.y_test),
+        C=task.C,
+        gamma=task.gamma,
+        threads=task.threads,
+    )
+    for contender, verdict in zip(judged, verdicts, strict=True):
+        contender.judged_turn, contender.verdict = contender.best, asdict(verdict)

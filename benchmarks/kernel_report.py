@@ -1,106 +1,76 @@
-"""The page of the kernel suite: psvm against each rival, and everything that was measured."""
+"""The page of the kernel suite: targets, psvm against each rival, and everything measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
-
-from benchmarks.tables import Record, geometric_mean, name_of, ratio, table
-
-OURS = "psvm"
-ALLOWED_EXCESS = 1e-4  # a speed ratio counts if our objective is at most this much above theirs
-
-Problem = tuple[Any, ...]
+from benchmarks.kernel_duels import Duel, duels, problem_of
+from benchmarks.kernel_targets import over_floor, target_lines, targets
+from benchmarks.tables import OURS, Record, geometric_mean, name_of, ratio, table, times
 
 
-class Duel(NamedTuple):
-    """psvm against one rival on the same problem.
-
-    Ratios compare the minima over the turns that both took, since more turns have a lower minimum.
-    ``cpu_ratio`` is that of the processor seconds of all threads, which other work on the machine
-    disturbs less. ``excess`` is psvm's objective with its own intercept over the rival's with the
-    best intercept for its coefficients, minus 1: the reading that favours the rival.
-    """
-
-    ours: Record
-    theirs: Record
-    fit_ratio: float
-    cpu_ratio: float
-    predict_ratio: float
-    excess: float
-
-    @property
-    def counts(self) -> bool:
-        """Whether psvm's solution is good enough to compare times."""
-        return self.excess <= ALLOWED_EXCESS
-
-
-def problem_of(row: Record) -> Problem:
-    """What must be equal for two records to be comparable."""
-    return row["case"], row["C"], row["gamma_factor"], row["p"]
-
-
-def duels(records: Iterable[Record]) -> Iterator[Duel]:
-    """Every rival that solved a problem psvm solved too."""
-    judged = [row for row in records if "primal" in row]
-    ours = {problem_of(row): row for row in judged if row["rival"] == OURS}
-    for row in judged:
-        mine = ours.get(problem_of(row))
-        if mine is None or row["rival"].startswith(OURS):
-            continue
-        yield Duel(
-            mine,
-            row,
-            ratio(row, mine, "fit_seconds"),
-            ratio(row, mine, "fit_cpu_seconds"),
-            ratio(row, mine, "predict_seconds"),
-            mine["primal"] / row["primal_best"] - 1.0,
-        )
+def grouped(all_duels: list[Duel]) -> dict[str, list[Duel]]:
+    """The duels of each rival; two classes and more classes, and each p > 1, are apart."""
+    groups: dict[str, list[Duel]] = {}
+    for duel in sorted(all_duels, key=lambda duel: (duel.ours["n_classes"] > 2, duel.ours["p"])):
+        classes = "several classes" if duel.ours["n_classes"] > 2 else "two classes"
+        p = f", p = {duel.ours['p']:g}" if duel.ours["p"] > 1.0 else ""
+        groups.setdefault(f"{duel.theirs['rival']}{p}, {classes}", []).append(duel)
+    return groups
 
 
 def summary_lines(all_duels: list[Duel]) -> list[str]:
-    """Geometric means of the ratios per rival, two classes and more classes apart."""
+    """Geometric means of the ratios per rival; bounds of rivals that were ended stand apart."""
     rows = []
-    for several in (False, True):
-        for rival in dict.fromkeys(duel.theirs["rival"] for duel in all_duels):
-            group = [
-                duel
-                for duel in all_duels
-                if duel.theirs["rival"] == rival and (duel.ours["n_classes"] > 2) == several
+    for name, group in grouped(all_duels).items():
+        good = [duel for duel in group if duel.counts and not duel.over_limit]
+        ended = [duel for duel in group if duel.counts and duel.over_limit]
+        fit = [duel.fit for duel in good]
+        rows.append(
+            [
+                name,
+                f"{geometric_mean(fit):.1f}x" if good else "",
+                f"{min(fit):.1f}x" if good else "",
+                f"{geometric_mean(duel.cpu for duel in good):.1f}x" if good else "",
+                f"{geometric_mean(duel.predict for duel in good):.1f}x" if good else "",
+                f"{len(good)} of {len(group)}",
+                f"> {geometric_mean(duel.bound for duel in ended):.0f}x ({len(ended)})"
+                if ended
+                else "",
             ]
-            good = [duel for duel in group if duel.counts]
-            if not good:
-                continue
-            fit = [duel.fit_ratio for duel in good]
-            rows.append(
-                [
-                    f"{rival}, {'several classes' if several else 'two classes'}",
-                    f"{geometric_mean(fit):.1f}x",
-                    f"{min(fit):.1f}x",
-                    f"{geometric_mean(duel.cpu_ratio for duel in good):.1f}x",
-                    f"{geometric_mean(duel.predict_ratio for duel in good):.1f}x",
-                    f"{len(good)} of {len(group)}",
-                ]
-            )
+        )
     header = ["psvm is faster than", "fit (geometric mean)", "fit (worst)", "fit, CPU time"]
-    return table([*header, "predict", "counted"], rows)
+    return table([*header, "predict", "counted", "ended by the limit (problems)"], rows)
+
+
+def not_faster_lines(all_duels: list[Duel], records: list[Record]) -> list[str]:
+    """Where a rival is as fast as psvm or faster, or psvm has no solution that is good enough."""
+    rows = [
+        [name_of(row), row["rival"], "", "", row["status"]]
+        for row in records
+        if row["rival"].startswith(OURS) and "primal" not in row
+    ]
+    for duel in all_duels:
+        slow = not duel.over_limit and min(duel.fit, duel.predict) <= 1.0
+        if slow or not duel.counts:
+            fit, predict = ("", "") if duel.over_limit else (times(duel.fit), times(duel.predict))
+            remark = "" if duel.counts else f"objective {duel.excess:.0e} above"
+            rows.append([name_of(duel.ours), duel.theirs["rival"], fit, predict, remark])
+    if not rows:
+        return ["Nowhere in these measurements: every ratio is above 1, and counts.", ""]
+    return table(["problem", "rival", "fit ratio", "predict ratio", "psvm's solution"], rows)
 
 
 def duel_lines(all_duels: list[Duel]) -> list[str]:
     """Each ratio beside the difference of the objectives that it was reached at."""
-    rows = [
-        [
-            name_of(duel.ours),
-            duel.theirs["rival"],
-            f"{duel.ours['fit_seconds']:.3g}",
-            f"{duel.theirs['fit_seconds']:.3g}",
-            f"{duel.fit_ratio:.1f}x" + ("" if duel.counts else " (not counted)"),
-            f"{duel.cpu_ratio:.1f}x",
-            f"{duel.predict_ratio:.1f}x",
-            f"{duel.excess:+.1e}",
-        ]
-        for duel in all_duels
-    ]
+    rows = []
+    for duel in all_duels:
+        start = [name_of(duel.ours), duel.theirs["rival"], f"{duel.ours['fit_seconds']:.3g}"]
+        mark = "" if duel.counts else " (not counted)"
+        if duel.over_limit:
+            middle = [duel.theirs["status"], f"> {duel.bound:.1f}x{mark}", "", ""]
+        else:
+            middle = [f"{duel.theirs['fit_seconds']:.3g}", f"{duel.fit:.1f}x{mark}"]
+            middle += [f"{duel.cpu:.1f}x", f"{duel.predict:.1f}x"]
+        rows.append([*start, *middle, "" if duel.over_limit else f"{duel.excess:+.1e}"])
     header = ["problem", "rival", "psvm fit s", "rival fit s", "fit ratio", "CPU ratio"]
     return table([*header, "predict ratio", "psvm objective above rival's"], rows)
 
@@ -108,13 +78,20 @@ def duel_lines(all_duels: list[Duel]) -> list[str]:
 def exponent_lines(records: list[Record]) -> list[str]:
     """Time of psvm at each p against p = 1 on the same data."""
     ours = {problem_of(row): row for row in records if row["rival"] == OURS and "primal" in row}
-    rows = []
+    rows, of_p = [], dict[float, list[tuple[float, float]]]()
     for problem, row in ours.items():
         base = ours.get((*problem[:3], 1.0))
         if base is not None and problem[3] != 1.0:
             wall, cpu = (ratio(row, base, clock) for clock in ("fit_seconds", "fit_cpu_seconds"))
+            of_p.setdefault(row["p"], []).append((wall, cpu))
             rows.append([name_of(row), f"{row['fit_seconds']:.3g}", f"{wall:.1f}x", f"{cpu:.1f}x"])
-    return table(["psvm at", "fit s", "time of p = 1", "CPU time of p = 1"], rows) if rows else []
+    means = [
+        [f"p = {p:g}, geometric mean of {len(pairs)}", "", *(f"{mean:.1f}x" for mean in both)]
+        for p, pairs in sorted(of_p.items())
+        for both in [[geometric_mean(values) for values in zip(*pairs, strict=True)]]
+    ]
+    header = ["psvm at", "fit s", "time of p = 1", "CPU time of p = 1"]
+    return table(header, means + rows) if rows else []
 
 
 def record_lines(records: list[Record]) -> list[str]:
@@ -123,7 +100,7 @@ def record_lines(records: list[Record]) -> list[str]:
     for row in records:
         start = [name_of(row), row["rival"]]
         if "fit_seconds" not in row:
-            rows.append([*start, row["status"], *[""] * 8])
+            rows.append([*start, row["status"], *[""] * 9])
             continue
         judged = "primal" in row
         remark = "" if row["status"] == "ok" else f" ({row['status']})"
@@ -131,6 +108,7 @@ def record_lines(records: list[Record]) -> list[str]:
             [
                 *start,
                 f"{row['fit_seconds']:.3g}{remark}",
+                f"{over_floor(row):.1f}" if "floor_seconds" in row else "",
                 f"{row['predict_seconds']:.3g}",
                 f"{row['memory_mb']:.0f}",
                 f"{row['peak_mb']:.0f}",
@@ -141,16 +119,18 @@ def record_lines(records: list[Record]) -> list[str]:
                 f"{row['accuracy']:.4f}",
             ]
         )
-    header = ["problem", "rival", "fit s", "predict s", "fit MB", "peak MB", "objective", "gap"]
-    return table([*header, "support vectors", "train acc.", "test acc."], rows)
+    header = ["problem", "rival", "fit s", "x floor", "predict s", "fit MB", "peak MB"]
+    return table([*header, "objective", "gap", "support vectors", "train acc.", "test acc."], rows)
 
 
 def lines(records: list[Record]) -> list[str]:
     """The body of the page."""
     all_duels = list(duels(records))
-    text = []
+    text = ["## Targets", "", *target_lines(targets(records, all_duels))]
     if all_duels:
-        text += ["## Speed", "", *summary_lines(all_duels), *duel_lines(all_duels)]
+        text += ["## Speed", "", *summary_lines(all_duels)]
+        text += ["## Where psvm is not faster", "", *not_faster_lines(all_duels, records)]
+        text += ["## Problem by problem", "", *duel_lines(all_duels)]
     if exponents := exponent_lines(records):
         text += ["## Other exponents", "", *exponents]
     text += ["## All measurements", "", *record_lines(records)]

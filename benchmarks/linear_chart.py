@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.linear_report import CLOSE, OURS, Standing, standings
+from benchmarks.linear_report import CLOSE, Standing, standings
+from benchmarks.tables import OURS
 
 OURS_COLOUR, RIVAL_COLOUR, FAR_COLOUR = "#D55E00", "#0072B2", "#999999"
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.tables import Record, geometric_mean, name_of, ratio, table
+from benchmarks.tables import OURS, Record, geometric_mean, name_of, ratio, table
 
-OURS = "psvm"
 CLOSE = 1e-4  # the excess that still counts as a solution, for rivals and for psvm
 WIDE = 1000  # features from which a sparse set is called text
 DEFAULTS = ("sklearn-primal", "sklearn-dual")  # LinearSVC as most people call it

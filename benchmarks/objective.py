@@ -13,11 +13,11 @@ A problem with k > 2 classes is one binary problem per pair; its P and D are the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 BLOCK_ENTRIES = 4_000_000  # kernel entries per block: 32 MB, so that memory stays bounded
+NARROW = (
+    1000  # sparse features up to which dense products are faster (a9a, w8a: two to three times)
+)
 
 
 @dataclass(frozen=True)
@@ -69,51 +72,85 @@ class Verdict:
 
 
 def judge(
-    model: DualModel,
+    models: Sequence[DualModel],
+    ps: Sequence[float],
     train: tuple[Any, npt.NDArray[np.int64]],
     test: tuple[Any, npt.NDArray[np.int64]],
     *,
     C: float,
     gamma: float,
-    p: float,
     threads: int = 1,
-) -> Verdict:
-    """Judge a model trained on ``train = (X, y)`` with labels 0 .. n_classes - 1."""
+) -> list[Verdict]:
+    """Judge models trained on ``train = (X, y)`` with labels 0 .. n_classes - 1.
+
+    All models have the same C and gamma, each its own p. Their support vectors are mostly the same
+    rows, so that one pass over the kernel values serves all of them.
+    """
     X, y = train
     n_classes = int(y.max()) + 1
-    coef = pair_coefficients(model, y, n_classes)
-    feasible = np.empty_like(coef)
-    labels = y[model.support]
-    for t, (_, pair_sign) in enumerate(binary_problems(labels, n_classes)):
-        feasible[:, t] = pair_sign * feasible_alpha(pair_sign * coef[:, t], pair_sign, C, p)
-
-    n_pairs = coef.shape[1]
-    decision = rbf_decision(X, X[model.support], np.hstack([coef, feasible]), gamma, threads)
-    both = np.zeros((3, n_pairs))
-    for t, (rows, sign) in enumerate(binary_problems(y, n_classes)):
-        f, y_pair = decision[rows, t], sign[rows]
-        norm = float(coef[:, t] @ decision[model.support, t])
-        best = best_intercept(f, y_pair, p)
-        alpha = np.abs(feasible[:, t])
-        dual_norm = float(feasible[:, t] @ decision[model.support, n_pairs + t])
-        both[:, t] = (
-            0.5 * norm + C * hinge_sum(f + model.intercept[t], y_pair, p),
-            0.5 * norm + C * hinge_sum(f + best, y_pair, p),
-            float(np.sum(alpha - conjugate(alpha, C, p))) - 0.5 * dual_norm,
+    support = np.unique(np.concatenate([model.support for model in models]))
+    support = support[np.argsort(y[support], kind="stable")]
+    own = [spread(model, support, X.shape[0]) for model in models]
+    feasible = [feasible_coef(coef, y[support], C, p) for coef, p in zip(own, ps, strict=True)]
+    seen = decisions(X, y, support, [*own, *feasible], gamma, threads)
+    unseen = decisions(X, y, support, own, gamma, threads, of=test[0])
+    verdicts = []
+    for t, model in enumerate(models):
+        of_pairs = PairValues(own[t], feasible[t], seen[t], seen[len(models) + t], model.intercept)
+        primal, best, dual = objectives(of_pairs, y, support, C, ps[t])
+        predicted, labels = (vote(part[t] + model.intercept, n_classes) for part in (seen, unseen))
+        verdicts.append(
+            Verdict(
+                primal=float(primal.sum()),
+                primal_best=float(best.sum()),
+                dual=float(dual.sum()),
+                gap=float((best.sum() - dual.sum()) / best.sum()),
+                worst_gap=float(np.max((best - dual) / best)),
+                n_support=int(model.support.size),
+                train_accuracy=float(np.mean(predicted == y)),
+                test_accuracy=float(np.mean(labels == test[1])),
+            )
         )
-    primal, primal_best, dual = (float(v) for v in both.sum(axis=1))
-    predicted = vote(decision[:, :n_pairs] + model.intercept, n_classes)
-    unseen = rbf_decision(test[0], X[model.support], coef, gamma, threads) + model.intercept
-    return Verdict(
-        primal=primal,
-        primal_best=primal_best,
-        dual=dual,
-        gap=(primal_best - dual) / primal_best,
-        worst_gap=float(np.max((both[1] - both[2]) / both[1])),
-        n_support=int(model.support.size),
-        train_accuracy=float(np.mean(predicted == y)),
-        test_accuracy=float(np.mean(vote(unseen, n_classes) == test[1])),
-    )
+    return verdicts
+
+
+class PairValues(NamedTuple):
+    """Coefficients over the common support vectors, in the layout of ``dual_coef``, and ``f``.
+
+    ``decision`` and ``feasible_decision`` have one row per training row and one column per pair.
+    """
+
+    coef: Array
+    feasible: Array
+    decision: Array
+    feasible_decision: Array
+    intercept: Array
+
+
+def objectives(
+    values: PairValues, y: npt.NDArray[np.int64], support: Index, C: float, p: float
+) -> tuple[Array, Array, Array]:
+    """P with the model's own intercept, P with the best one, and D, of every pair of classes."""
+    n_classes = values.coef.shape[0] + 1
+    labels = y[support]
+    found = []
+    for t, (rows, sign) in enumerate(binary_problems(y, n_classes)):
+        f, y_pair = values.decision[rows, t], sign[rows]
+        mine, coef = pair_coefficients(values.coef, labels, t)
+        feasible = pair_coefficients(values.feasible, labels, t)[1]
+        norm = float(coef @ values.decision[support[mine], t])
+        dual_norm = float(feasible @ values.feasible_decision[support[mine], t])
+        best = best_intercept(f, y_pair, p)
+        alpha = np.abs(feasible)
+        found.append(
+            (
+                0.5 * norm + C * hinge_sum(f + values.intercept[t], y_pair, p),
+                0.5 * norm + C * hinge_sum(f + best, y_pair, p),
+                float(np.sum(alpha - conjugate(alpha, C, p))) - 0.5 * dual_norm,
+            )
+        )
+    primal, best_primal, dual = np.array(found).T
+    return primal, best_primal, dual
 
 
 def binary_problems(y: npt.NDArray[np.int64], n_classes: int) -> Iterator[tuple[Index, Array]]:
@@ -123,19 +160,39 @@ def binary_problems(y: npt.NDArray[np.int64], n_classes: int) -> Iterator[tuple[
         yield np.flatnonzero(sign), -sign if n_classes == 2 else sign
 
 
-def pair_coefficients(model: DualModel, y: npt.NDArray[np.int64], n_classes: int) -> Array:
-    """Unfold ``dual_coef`` to one column per pair of classes, zero for rows of other classes.
+def spread(model: DualModel, support: Index, n_train: int) -> Array:
+    """``dual_coef`` with one column per row of ``support``, zero where the model has none."""
+    column = np.zeros(n_train, dtype=np.intp)
+    column[support] = np.arange(support.size)
+    coef = np.zeros((model.dual_coef.shape[0], support.size))
+    coef[:, column[model.support]] = model.dual_coef
+    return coef
+
+
+def pair_coefficients(coef: Array, labels: npt.NDArray[np.int64], pair: int) -> tuple[Index, Array]:
+    """Columns of ``coef`` that belong to the classes of a pair, and their coefficients.
 
     In the pair (i, j), i < j, the rows of class i have their coefficients in row j - 1 of
     ``dual_coef`` and the rows of class j in row i.
     """
-    labels = y[model.support]
-    n_pairs = n_classes * (n_classes - 1) // 2
-    coef = np.zeros((model.support.size, n_pairs))
+    low, high = list(combinations(range(coef.shape[0] + 1), 2))[pair]
+    first, second = np.flatnonzero(labels == low), np.flatnonzero(labels == high)
+    values = np.concatenate([coef[high - 1, first], coef[low, second]])
+    return np.concatenate([first, second]), values
+
+
+def feasible_coef(coef: Array, labels: npt.NDArray[np.int64], C: float, p: float) -> Array:
+    """The coefficients of every pair after :func:`feasible_alpha`."""
+    result = np.zeros_like(coef)
+    n_classes = coef.shape[0] + 1
     for t, (low, high) in enumerate(combinations(range(n_classes), 2)):
-        coef[labels == low, t] = model.dual_coef[high - 1, labels == low]
-        coef[labels == high, t] = model.dual_coef[low, labels == high]
-    return coef
+        mine, values = pair_coefficients(coef, labels, t)
+        sign = np.where((labels[mine] == low) == (n_classes > 2), 1.0, -1.0)
+        alpha = sign * feasible_alpha(sign * values, sign, C, p)
+        of_low = labels[mine] == low
+        result[high - 1, mine[of_low]] = alpha[of_low]
+        result[low, mine[~of_low]] = alpha[~of_low]
+    return result
 
 
 def feasible_alpha(alpha: Array, sign: Array, C: float, p: float) -> Array:
@@ -191,30 +248,63 @@ def vote(decision: Array, n_classes: int) -> npt.NDArray[np.int64]:
     return np.asarray(np.argmax(score, axis=1), dtype=np.int64)
 
 
-def rbf_decision(X: Any, centres: Any, coef: Array, gamma: float, threads: int) -> Array:
-    """``exp(-gamma ||x - z||^2) @ coef`` for dense or CSR rows, one block of rows at a time."""
+def decisions(
+    X: Any,
+    y: npt.NDArray[np.int64],
+    support: Index,
+    coefs: Sequence[Array],
+    gamma: float,
+    threads: int,
+    of: Any = None,
+) -> list[Array]:
+    """``f`` of every pair at the rows ``of`` (default: X), for each array of coefficients.
+
+    ``support`` are rows of X, sorted by class. Only products with the support vectors of a pair's
+    own classes are computed, one block of rows at a time.
+    """
+    n_lines = coefs[0].shape[0]
+    ends = np.cumsum(np.bincount(y[support], minlength=n_lines + 1)).tolist()
+    classes = [slice(end - n, end) for n, end in zip(np.diff([0, *ends]), ends, strict=True)]
+    stacked = np.vstack(coefs).T
+    rows = X if of is None else of
+    found = np.empty((len(coefs), rows.shape[0], n_lines * (n_lines + 1) // 2))
+
+    def take(block: slice, kernel: Array) -> None:
+        # One column per array of coefficients and line of it, for the support of every class.
+        parts = [kernel[:, one] @ stacked[one] for one in classes]
+        for t, (low, high) in enumerate(combinations(range(n_lines + 1), 2)):
+            of_low = parts[low][:, high - 1 :: n_lines]
+            found[:, block, t] = (of_low + parts[high][:, low::n_lines]).T
+
+    rbf_blocks(rows, X[support], gamma, threads, take)
+    return list(found)
+
+
+def rbf_blocks(
+    X: Any, centres: Any, gamma: float, threads: int, take: Callable[[slice, Array], None]
+) -> None:
+    """Hand ``exp(-gamma ||x - z||^2)`` to ``take``, one block of rows of X (dense or CSR)."""
     if not sp.issparse(X):
         # The rbf kernel does not see a shift; centred rows lose fewer digits in the expansion.
         shift = centres.mean(axis=0, dtype=np.float64)
         X, centres = X - shift, centres - shift
     dense_centres = np.ascontiguousarray(centres.toarray().T if sp.issparse(X) else centres.T)
     row_norms, centre_norms = squared_norms(X), squared_norms(centres)
-    n, block = X.shape[0], max(1, BLOCK_ENTRIES // max(1, coef.shape[0]))
-    decision = np.empty((n, coef.shape[1]))
+    as_dense = sp.issparse(X) and X.shape[1] <= NARROW
+    n, block = X.shape[0], max(1, BLOCK_ENTRIES // max(1, centres.shape[0]))
 
     def fill(start: int) -> None:
         rows = slice(start, start + block)
-        distance = X[rows] @ dense_centres
+        distance = (X[rows].toarray() if as_dense else X[rows]) @ dense_centres
         distance *= -2.0
         distance += row_norms[rows, None]
         distance += centre_norms
         np.maximum(distance, 0.0, out=distance)
         distance *= -gamma
-        decision[rows] = np.exp(distance, out=distance) @ coef
+        take(rows, np.exp(distance, out=distance))
 
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         list(pool.map(fill, range(0, n, block)))
-    return decision
 
 
 def squared_norms(X: Any) -> Array:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import chart, kernel_report, linear_chart, linear_report, nystroem_report
+from benchmarks import kernel_chart, kernel_report, linear_chart, linear_report, nystroem_report
 from benchmarks.tables import Record, environment_lines, size_line
 
 LINES: dict[str, Callable[[list[Record]], list[str]]] = {
@@ -20,7 +20,7 @@ LINES: dict[str, Callable[[list[Record]], list[str]]] = {
     "nystroem": nystroem_report.lines,
 }
 DRAW: dict[str, Callable[[dict[str, Any], Path], None]] = {
-    "kernel": chart.draw,
+    "kernel": kernel_chart.draw,
     "linear": linear_chart.draw,
     "nystroem": nystroem_report.draw,
 }

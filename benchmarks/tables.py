@@ -10,6 +10,8 @@ from typing import Any
 
 Record = dict[str, Any]
 
+OURS = "psvm"  # the contender that is compared, and how the names of its variants begin
+
 
 def ratio(row: Record, base: Record, clock: str) -> float:
     """Quotient of the minima over the turns that both records have."""
@@ -22,6 +24,11 @@ def geometric_mean(values: Iterable[float]) -> float:
     """Geometric mean of positive numbers."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def times(value: float) -> str:
+    """A ratio with two digits, or as a whole number."""
+    return f"{value:.2g}x" if value < 99.5 else f"{value:.0f}x"
 
 
 def table(header: list[str], rows: Iterable[list[str]]) -> list[str]:
@@ -65,7 +72,11 @@ def write_json(results: Record, path: Path) -> None:
     suite, environment = (json.dumps(results[key], indent=1) for key in ("suite", "environment"))
     body = ",\n".join(rows)
     head = f'"suite": {suite},\n"environment": {environment}'
-    path.write_text(f'{{{head},\n"records": [\n{body}\n]}}\n')
+    whole = path.with_suffix(
+        ".part"
+    )  # replaced in one step: an interrupted run leaves a whole file
+    whole.write_text(f'{{{head},\n"records": [\n{body}\n]}}\n')
+    whole.replace(path)
 
 
 def shortened(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Order: pin the CPUs, load and prepare the data, import the library and fit a tiny problem (so that
 imports, dispatch and thread pools are not counted), reset the memory peak, then time fit and
-predict once. The model is left in ``model_file``. A fit over ``time_limit`` seconds ends the
+predict once, and last, for psvm's kernel solver, the floor (:mod:`benchmarks.floor`). The model is
+left in ``model_file``. A fit over ``time_limit`` seconds ends the
 process by SIGALRM, which needs no help from the library.
 """
 
@@ -22,7 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cases import Data, load
+from benchmarks.floor import floor_seconds
 from benchmarks.nursery import serve
+from benchmarks.objective import DualModel
 from benchmarks.rivals import RIVALS, Rival, Setting
 
 WARM_UP_ROWS = 200
@@ -57,7 +60,8 @@ class Measurement:
 
     ``conversion_seconds`` is that part of ``fit_seconds`` in which the library's Python package
     turns arrays into its own form. ``memory_mb`` is the peak of fit above the state just before it;
-    ``accuracy`` is that of the library's own predictions of the test rows.
+    ``accuracy`` is that of the library's own predictions of the test rows. ``floor_seconds`` is
+    None where no floor is measured.
     """
 
     fit_seconds: float
@@ -67,6 +71,7 @@ class Measurement:
     memory_mb: float
     peak_mb: float
     accuracy: float
+    floor_seconds: float | None = None
 
 
 def measure(task: Task) -> Measurement:
@@ -88,6 +93,11 @@ def measure(task: Task) -> Measurement:
     seconds = time.perf_counter() - start_predict
 
     exported = rival.export(model)
+    floor = None
+    if getattr(rival, "has_floor", False) and task.suite == "kernel":
+        assert isinstance(exported, DualModel)
+        assert task.gamma is not None
+        floor = floor_seconds(train, data.y_train, exported, task.gamma, task.threads)
     np.savez(task.model_file, **({} if exported is None else asdict(exported)))
     return Measurement(
         fit_seconds=fitted - start,
@@ -97,6 +107,7 @@ def measure(task: Task) -> Measurement:
         memory_mb=max(peak - before, 0.0),
         peak_mb=peak,
         accuracy=float(np.mean(predicted == data.y_test)),
+        floor_seconds=floor,
     )
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from benchmarks.rivals.clarabel_svm import ClarabelSVM
 from benchmarks.rivals.control import Control
 from benchmarks.rivals.intelex_svc import IntelexSVC
 from benchmarks.rivals.interface import Rival, Setting
 from benchmarks.rivals.liblinear_official import LiblinearOfficial
 from benchmarks.rivals.libsvm_official import LibsvmOfficial
 from benchmarks.rivals.nystroem import NystroemPSVC
+from benchmarks.rivals.paper_psmo import PaperSMO
 from benchmarks.rivals.psvm_linear import PsvmLinear
 from benchmarks.rivals.psvm_svc import PsvmSVC
 from benchmarks.rivals.rehline_svm import RehlineSVM
@@ -21,9 +23,11 @@ from benchmarks.rivals.scipy_lbfgs import ScipyLBFGS
 from benchmarks.rivals.sklearn_linear import SklearnLinear
 from benchmarks.rivals.sklearn_svc import SklearnSVC
 from benchmarks.rivals.snapml_svm import SnapmlSVM
+from benchmarks.rivals.torchkm_svc import TorchkmSVC
 
 __all__ = ["LADDERS", "RIVALS", "Rival", "Setting"]
 
+CACHE_SIZES = (100, 400, 1600)  # megabytes, for the growth of memory
 KERNEL: tuple[Rival, ...] = (
     PsvmSVC("psvm", "float64"),
     PsvmSVC("psvm-f32", "float32"),
@@ -31,6 +35,10 @@ KERNEL: tuple[Rival, ...] = (
     IntelexSVC("intelex-f32", "float32"),
     SklearnSVC(),
     LibsvmOfficial(),
+    TorchkmSVC(),
+    ClarabelSVM(),
+    PaperSMO(),
+    *(PsvmSVC(f"psvm-{size}MB", "float64", cache_size=float(size)) for size in CACHE_SIZES),
     Control(),
 )
 

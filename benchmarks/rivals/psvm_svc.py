@@ -19,7 +19,9 @@ class PsvmSVC:
     name: str
     dtype: str
     tol: float = 1e-4
+    cache_size: float | None = None
     package: str = "psvm"
+    has_floor: bool = True  # see benchmarks.floor
 
     def why_not(self, p: float, n_train: int) -> str | None:
         """Every p."""
@@ -34,7 +36,12 @@ class PsvmSVC:
         from psvm import PSVC
 
         svc = PSVC(
-            setting.p, C=setting.C, gamma=setting.gamma, tol=self.tol, n_jobs=setting.threads
+            setting.p,
+            C=setting.C,
+            gamma=setting.gamma,
+            tol=self.tol,
+            cache_size=self.cache_size,
+            n_jobs=setting.threads,
         )
         return svc.fit(data, y)
 
