@@ -290,6 +290,7 @@ NB_MODULE(_core, m) {
   });
   bind_linear_rows(m);
   bind_coordinate_descent(m);
+  bind_fold_path(m);
   bind_precision<float>(m, "Kernel32", "Cache32");
   bind_precision<double>(m, "Kernel64", "Cache64");
 }

@@ -90,5 +90,6 @@ inline OnRound as_on_round(const nb::object& function) {
 // The parts of the module, one per file.
 void bind_linear_rows(nb::module_& m);
 void bind_coordinate_descent(nb::module_& m);
+void bind_fold_path(nb::module_& m);
 
 }  // namespace psvm

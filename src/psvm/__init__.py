@@ -1,22 +1,24 @@
 """Support vector machines with the p-norm hinge loss, for any p >= 1."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psvm.linear import LinearPSVC
     from psvm.path import psvm_path
     from psvm.persistence.model_file import load, save
+    from psvm.search import PSVCCV
     from psvm.svc import PSVC
 
-__all__ = ["PSVC", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
-__version__ = version("psvm")
+    __version__: str
+
+__all__ = ["PSVC", "PSVCCV", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
 
 # Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
 # need it.
 _HOME = {
     "PSVC": "psvm.svc",
+    "PSVCCV": "psvm.search",
     "LinearPSVC": "psvm.linear",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.path",
@@ -25,6 +27,10 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":  # importlib.metadata takes 40 ms of `psvm --help`
+        from importlib.metadata import version
+
+        return version("psvm")
     if name not in _HOME:
         raise AttributeError(f"module 'psvm' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -181,3 +181,51 @@ def solve_coordinate_descent_csr(
     on_round: Callable[[dict[str, Any]], bool] | None,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...
+def fill_gram(
+    x: npt.NDArray[Any],
+    shift: Array | None,
+    name: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    out: npt.NDArray[Any],
+    threads: int,
+    cancel: Cancel | None,
+) -> None: ...
+def fill_gram_csr(
+    data: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    indptr: npt.NDArray[Any],
+    features: int,
+    name: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    out: npt.NDArray[Any],
+    threads: int,
+    cancel: Cancel | None,
+) -> None: ...
+def distances_of_products(gram: npt.NDArray[Any], threads: int, cancel: Cancel | None) -> None: ...
+def rbf_of_distances(
+    distances: npt.NDArray[Any],
+    gamma: float,
+    out: npt.NDArray[Any],
+    threads: int,
+    cancel: Cancel | None,
+) -> None: ...
+def solve_fold_path(
+    gram: npt.NDArray[Any],
+    train: npt.NDArray[np.int64],
+    y: Array,
+    cost: Array,
+    held_out: npt.NDArray[np.int64],
+    train_columns: npt.NDArray[np.int64],
+    held_out_columns: npt.NDArray[np.int64],
+    fit_intercept: bool,
+    ps: Array,
+    Cs: Array,
+    tol: float,
+    more_rounds: int,
+    on_cell: Callable[[], None] | None,
+    cancel: Cancel | None,
+) -> dict[str, Any]: ...

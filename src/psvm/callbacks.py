@@ -2,6 +2,7 @@
 
 Every outer iteration of a solver is a task ``"round"`` of the fit, with the gap and the objective
 values in its metadata; a callback that answers True at the end of a round stops the fit there.
+Every cell of a search is a task ``"cell"`` with its parameters and mean score.
 """
 
 from __future__ import annotations
@@ -36,10 +37,13 @@ class FitReporter:
 
     def round(self, problem: int, record: dict[str, Any]) -> bool:
         """Tell of one outer iteration; a true answer stops the solve of this binary problem."""
+        return self.task("round", {**record, "problem": problem})
+
+    def task(self, name: str, metadata: dict[str, Any]) -> bool:
+        """Tell of one finished part of the fit; a true answer asks to stop."""
         if not self.active:
             return False
-        context = self._context.subcontext(task_name="round")
-        metadata = {**record, "problem": problem}
+        context = self._context.subcontext(task_name=name)
         told = {"estimator": self._estimator, **self._data, "metadata": metadata}
         context.call_on_fit_task_begin(**told)
         return bool(context.call_on_fit_task_end(**told))

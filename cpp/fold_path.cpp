@@ -1,0 +1,461 @@
+// A path of cells (p, C) of one binary problem. In every cell, rounds
+//   1. certify: intercept and relative gap from the decision values, in O(rows);
+//   2. exchange: the worst violators take the slots of the oldest idle members of the block;
+//   3. solve the small dual over the block (block_smo);
+//   4. apply the rows of the Gram matrix whose variables changed to the decision values.
+// The block and its Gram matrix outlive the cells: neighbours on the path share most of it.
+#include "fold_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "block_smo.hpp"
+#include "intercept_search.hpp"
+
+namespace psvm {
+namespace {
+
+// Variables of a block (512 measured equal, 1024 a fifth slower on magic04).
+constexpr index_t block_size = 768;
+// Share of the block that one round exchanges at most (1/2 and 1/8 measured 29 and 15 % slower).
+constexpr index_t exchanged_share = 4;
+// Rounds after which a cell is left as it is, and how often its progress is looked at.
+constexpr index_t most_rounds = 3000, window = 40;
+// The gap beyond which further rounds only move the last digits.
+constexpr double best_gap = 1e-12;
+// How far outside the margin a row is no support vector.
+constexpr double outside = 1e-3;
+
+template <class T>
+class FoldPath {
+ public:
+  FoldPath(const FoldProblem<T>& problem, const Precision& precision, RunControl& run)
+      : problem_(problem),
+        precision_(precision),
+        run_(run),
+        n_(problem.train.size()),
+        capacity_(std::min(n_, static_cast<std::size_t>(block_size))),
+        alpha_(n_, 0.0),
+        applied_(n_, 0.0),
+        held_applied_(n_, 0.0),
+        slack_(n_, 0.0),
+        cost_(n_, 0.0),
+        decision_(n_, 0.0),
+        slot_of_(n_, -1) {
+    index_t columns = 0;
+    for (const auto& ranges : {problem.train_columns, problem.held_out_columns})
+      for (const ColumnRange& range : ranges) columns = std::max(columns, range.end);
+    train_decision_.assign(at(columns), 0.0);
+    held_decision_.assign(at(columns), 0.0);
+    row_.resize(at(columns));
+    block_.resize(static_cast<index_t>(capacity_), !problem.fit_intercept);
+  }
+
+  // Solves one cell from wherever the last one ended.
+  CellOutcome solve(const PathCell& cell) {
+    const double start = run_.seconds();
+    begin(cell);
+    CellOutcome outcome{};
+    double then_gap = infinity, then_dual = -infinity;
+    index_t more = precision_.more_rounds;
+    for (index_t round = 0;; ++round) {
+      certify();
+      outcome = {gap_, run_.seconds() - start, round};
+      if (gap_ <= precision_.tol && (more-- <= 0 || gap_ <= best_gap)) break;
+      if (round >= most_rounds) break;
+      if (round % window == window - 1) {
+        if (hopeless(then_gap, then_dual)) break;
+        then_gap = gap_;
+        then_dual = dual_;
+      }
+      exchange();
+      if (solve_block_of() == 0) break;
+      run_.check();
+    }
+    if (problem_.fit_intercept) intercept_ = intercepts().best(intercept_);
+    if (slack_of_first_.empty()) keep_slacks();
+    update_held_out();
+    return outcome;
+  }
+
+  void decision(double* out) const {
+    for (std::size_t k = 0; k < problem_.held_out.size(); ++k)
+      out[k] = held_decision_[at(problem_.held_out[k])] + intercept_;
+  }
+
+  // By the margin, not by alpha: of copies of a row on the margin the solver may have taken any.
+  void supports(std::uint8_t* out) const {
+    for (std::size_t k = 0; k < n_; ++k)
+      out[k] = problem_.y[k] * (decision_[k] + intercept_) <= 1.0 + outside ? 1 : 0;
+  }
+
+ private:
+  static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+  const T* row(std::size_t k) const { return problem_.gram + problem_.train[k] * problem_.stride; }
+  bool below_bound(std::size_t k) const { return !loss_->bounded() || alpha_[k] < cost_[k]; }
+  bool can_go_up(std::size_t k) const {
+    return problem_.y[k] > 0 ? below_bound(k) : alpha_[k] > 0.0;
+  }
+  bool can_go_low(std::size_t k) const {
+    return problem_.y[k] < 0 ? below_bound(k) : alpha_[k] > 0.0;
+  }
+  bool is_free(std::size_t k) const { return alpha_[k] > 0.0 && below_bound(k); }
+  double score(std::size_t k) const {
+    return problem_.y[k] - decision_[k] - problem_.y[k] * slack_[k];
+  }
+  void refresh_slacks() {
+    for (std::size_t k = 0; k < n_; ++k) slack_[k] = loss_->slack_of(alpha_[k], cost_[k]);
+  }
+
+  // --- a new cell ------------------------------------------------------------------------------
+
+  // The start of a cell. For the same p: the multiple of the last alpha with the largest dual, for
+  // which no kernel row is needed. For another p: the alpha that the slacks of the last p at its
+  // first C have under the new loss.
+  void begin(const PathCell& cell) {
+    const bool same_p = loss_ && loss_->p == cell.p;
+    const bool cold = !loss_;
+    if (!same_p) loss_ = std::make_unique<PNormHinge>(cell.p);
+    for (std::size_t k = 0; k < n_; ++k) cost_[k] = cell.C * problem_.cost[k];
+    if (cold) return;
+    if (!same_p) start_from_slacks();
+    const double t = best_multiple();
+    for (std::size_t k = 0; k < n_; ++k) {
+      alpha_[k] *= t;
+      applied_[k] *= t;
+      held_applied_[k] *= t;
+      if (loss_->bounded()) alpha_[k] = std::min(alpha_[k], cost_[k]);
+    }
+    for (double& value : train_decision_) value *= t;
+    for (double& value : held_decision_) value *= t;
+    refresh_slacks();
+  }
+
+  void keep_slacks() {
+    slack_of_first_.resize(n_);
+    for (std::size_t k = 0; k < n_; ++k)
+      slack_of_first_[k] = std::max(1.0 - problem_.y[k] * (decision_[k] + intercept_), 0.0);
+  }
+
+  void start_from_slacks() {
+    double total[2] = {0.0, 0.0};
+    for (std::size_t k = 0; k < n_; ++k) {
+      alpha_[k] = loss_->alpha_of(slack_of_first_[k], cost_[k]);
+      total[problem_.y[k] > 0.0] += alpha_[k];
+    }
+    slack_of_first_.clear();
+    // The heavier class is scaled down to sum alpha_i y_i = 0.
+    const double lighter = std::min(total[0], total[1]);
+    const bool usable = std::isfinite(total[0] + total[1]) && lighter > 0.0;
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (!usable)
+        alpha_[k] = 0.0;
+      else if (problem_.fit_intercept)
+        alpha_[k] *= lighter / total[problem_.y[k] > 0.0];
+    }
+    std::fill(applied_.begin(), applied_.end(), 0.0);
+    std::fill(train_decision_.begin(), train_decision_.end(), 0.0);
+    std::vector<std::size_t> started(n_);
+    std::iota(started.begin(), started.end(), std::size_t(0));
+    apply(started);
+  }
+
+  // The t > 0 that maximises D(t alpha), the root of the decreasing function
+  //   sum alpha - t alpha'K alpha - t^(q-1) sum alpha slack_of(alpha),
+  // or at p = 1 the bound if that is nearer.
+  double best_multiple() const {
+    double total = 0.0, squared_norm = 0.0, slack_sum = 0.0, bound = infinity;
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (alpha_[k] <= 0.0) continue;
+      total += alpha_[k];
+      squared_norm += alpha_[k] * problem_.y[k] * train_decision_[at(problem_.train[k])];
+      if (loss_->bounded())
+        bound = std::min(bound, cost_[k] / alpha_[k]);
+      else
+        slack_sum += alpha_[k] * loss_->slack_of(alpha_[k], cost_[k]);
+    }
+    if (!(total > 0.0) || !(squared_norm > 0.0)) return 1.0;
+    double low = 0.0, high = total / squared_norm;
+    if (loss_->bounded()) return std::min(high, bound);
+    const double exponent = 1.0 / (loss_->p - 1.0);
+    for (int step = 0; step < 60 && high - low > 1e-6 * high; ++step) {
+      const double t = 0.5 * (low + high);
+      const double slope = total - t * squared_norm - std::pow(t, exponent) * slack_sum;
+      (slope > 0.0 ? low : high) = t;
+    }
+    return low > 0.0 ? low : high;
+  }
+
+  // --- 1. certify ------------------------------------------------------------------------------
+
+  void certify() {
+    double max_up = -infinity, min_low = infinity;
+    if (!problem_.fit_intercept) max_up = min_low = 0.0;
+    for (std::size_t k = 0; k < n_; ++k) {
+      decision_[k] = train_decision_[at(problem_.train[k])];
+      const double s = score(k);
+      if (can_go_up(k)) max_up = std::max(max_up, s);
+      if (can_go_low(k)) min_low = std::min(min_low, s);
+    }
+    middle_ = problem_.fit_intercept ? 0.5 * (max_up + min_low) : 0.0;
+    intercept_ = good_intercept(min_low, max_up);
+    double squared_norm = 0.0, lost = 0.0, difference = 0.0;
+    for (std::size_t k = 0; k < n_; ++k) {
+      const double margin = problem_.y[k] * (decision_[k] + intercept_);
+      const double own = loss_->value(1.0 - margin, cost_[k]);
+      squared_norm += alpha_[k] * problem_.y[k] * decision_[k];
+      lost += own;
+      difference += own + alpha_[k] * (margin - 1.0) + loss_->conjugate(alpha_[k], slack_[k]);
+    }
+    // As in certificate.py: a sum of non-negative terms below zero is rounding.
+    const double magnitude = 0.5 * std::abs(squared_norm) + lost;
+    dual_ = 0.5 * squared_norm + lost - difference;
+    gap_ = !std::isfinite(difference) || difference < -1e-6 * magnitude
+               ? infinity
+               : std::max(difference, 0.0) / std::max(magnitude, 1e-300);
+  }
+
+  InterceptSearch intercepts() const {
+    return {*loss_, problem_.y, cost_.data(), decision_.data(), n_};
+  }
+
+  // The minimiser, which lies between the extreme scores, to a few digits: any b gives a valid gap.
+  double good_intercept(double low, double high) const {
+    if (!problem_.fit_intercept) return 0.0;
+    if (!(low < high)) return middle_;
+    return intercepts().root_of_slope(low, high, intercept_, loss_->bounded() ? 10 : 5);
+  }
+
+  // Whether gap and dual agree that the goal is thousands of rounds away.
+  bool hopeless(double then_gap, double then_dual) const {
+    if (std::isinf(then_gap)) return false;
+    const double rounds = static_cast<double>(window);
+    const double by_gap = std::log(gap_ / precision_.tol) * rounds / std::log(then_gap / gap_);
+    const double gained = std::max(dual_ - then_dual, 0.0);
+    const double by_dual = gap_ * std::abs(dual_) * rounds / gained;
+    const auto far = static_cast<double>(most_rounds);
+    return (!(gap_ < then_gap) || by_gap > far) && !(by_dual < far);
+  }
+
+  // --- 2. exchange -----------------------------------------------------------------------------
+
+  void exchange() {
+    if (members_.empty() && capacity_ == n_) {
+      members_.resize(n_);
+      std::iota(members_.begin(), members_.end(), std::size_t(0));
+      gather_all();
+    }
+    if (capacity_ == n_) return;
+    const bool first = members_.empty();
+    const std::size_t most = first ? capacity_ : capacity_ / exchanged_share;
+    std::vector<std::size_t> incoming;
+    take_worst(true, most / 2, incoming);
+    take_worst(false, most - incoming.size(), incoming);
+    if (first) {
+      // The sample of a cold start may leave slots: any rows will do.
+      std::vector<char> taken(n_, 0);
+      for (const std::size_t k : incoming) taken[k] = 1;
+      for (std::size_t k = 0; k < n_ && incoming.size() < capacity_; ++k)
+        if (!taken[k]) incoming.push_back(k);
+      members_ = std::move(incoming);
+      born_.assign(capacity_, 0);
+      gather_all();
+      return;
+    }
+    replace(incoming);
+  }
+
+  // The worst violators outside the block of one side; at a cold start, where rows tie, at random.
+  void take_worst(bool up, std::size_t count, std::vector<std::size_t>& incoming) {
+    violators_.clear();
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (slot_of_[k] >= 0) continue;
+      const double s = score(k) - middle_;
+      if (up ? (s > 0.0 && can_go_up(k)) : (s < 0.0 && can_go_low(k)))
+        violators_.emplace_back(-std::abs(s), k);
+    }
+    const std::size_t keep = std::min(violators_.size(), count);
+    if (members_.empty()) std::shuffle(violators_.begin(), violators_.end(), random_);
+    // Ties by number: the choice must not depend on the library's nth_element.
+    if (keep < violators_.size() && !members_.empty())
+      std::nth_element(violators_.begin(), violators_.begin() + static_cast<index_t>(keep),
+                       violators_.end());
+    for (std::size_t v = 0; v < keep; ++v) incoming.push_back(violators_[v].second);
+  }
+
+  // Incoming variables take the slots of the oldest members, those that are not free first.
+  void replace(const std::vector<std::size_t>& incoming) {
+    ++round_;
+    std::vector<std::size_t> slots(capacity_);
+    std::iota(slots.begin(), slots.end(), std::size_t(0));
+    const auto order = [&](std::size_t a, std::size_t b) {
+      const auto key = [&](std::size_t s) { return std::tuple(is_free(members_[s]), born_[s], s); };
+      return key(a) < key(b);
+    };
+    const auto count = static_cast<index_t>(incoming.size());
+    std::partial_sort(slots.begin(), slots.begin() + count, slots.end(), order);
+    slots.resize(incoming.size());
+    for (std::size_t v = 0; v < incoming.size(); ++v) {
+      slot_of_[members_[slots[v]]] = -1;
+      members_[slots[v]] = incoming[v];
+      born_[slots[v]] = round_;
+    }
+    for (std::size_t v = 0; v < incoming.size(); ++v)
+      slot_of_[incoming[v]] = static_cast<index_t>(slots[v]);
+    gather(slots);
+  }
+
+  void gather_all() {
+    for (std::size_t s = 0; s < members_.size(); ++s)
+      slot_of_[members_[s]] = static_cast<index_t>(s);
+    std::vector<std::size_t> slots(members_.size());
+    std::iota(slots.begin(), slots.end(), std::size_t(0));
+    gather(slots);
+  }
+
+  // Rows and columns of the block's Gram matrix at these slots. A row is copied first: picking from
+  // a copy in cache is twice as fast as from memory.
+  void gather(const std::vector<std::size_t>& slots) {
+    const std::size_t stride = at(block_.stride), size = members_.size();
+    places_.resize(size);
+    for (std::size_t t = 0; t < size; ++t) places_[t] = at(problem_.train[members_[t]]);
+    for (const std::size_t s : slots) {
+      const T* from = row(members_[s]);
+      for (const ColumnRange& range : problem_.train_columns)
+        std::copy(from + range.begin, from + range.end, row_.begin() + range.begin);
+      T* to = block_.gram.data() + s * stride;
+      for (std::size_t t = 0; t < size; ++t) to[t] = row_[places_[t]];
+      block_.diagonal[s] = to[s];
+    }
+    if (slots.size() == size) return;
+    for (std::size_t t = 0; t < size; ++t) {
+      T* to = block_.gram.data() + t * stride;
+      for (const std::size_t s : slots) to[s] = block_.gram[s * stride + t];
+    }
+  }
+
+  // --- 3. solve and 4. apply -------------------------------------------------------------------
+
+  // Returns how many variables changed.
+  std::size_t solve_block_of() {
+    const std::size_t size = members_.size();
+    for (std::size_t s = 0; s < size; ++s) {
+      const std::size_t k = members_[s];
+      block_.y[s] = problem_.y[k];
+      block_.cost[s] = cost_[k];
+      block_.alpha[s] = alpha_[k];
+      block_.slack[s] = slack_[k];
+      block_.score[s] = static_cast<T>(score(k) - middle_);
+    }
+    if (!problem_.fit_intercept) block_.score[size] = T(0);
+    // A tenth of the violation, at most 40 steps per variable, as in working_set.cpp.
+    const double floor = 4.0 * std::numeric_limits<T>::epsilon();
+    solve_block(block_, *loss_, 0.1, floor, 40 * static_cast<index_t>(size), run_);
+    std::vector<std::size_t> changed;
+    for (std::size_t s = 0; s < size; ++s) {
+      const std::size_t k = members_[s];
+      if (block_.alpha[s] == alpha_[k]) continue;
+      alpha_[k] = block_.alpha[s];
+      slack_[k] = block_.slack[s];
+      changed.push_back(k);
+    }
+    apply(changed);
+    return changed.size();
+  }
+
+  // Brings the decision values of the training columns up to date with these variables.
+  void apply(const std::vector<std::size_t>& changed) {
+    add_rows(
+        changed, [&](std::size_t k) { return problem_.y[k] * alpha_[k]; }, applied_,
+        problem_.train_columns, train_decision_);
+  }
+
+  void update_held_out() {
+    std::vector<std::size_t> every(n_);
+    std::iota(every.begin(), every.end(), std::size_t(0));
+    add_rows(
+        every, [&](std::size_t k) { return applied_[k]; }, held_applied_, problem_.held_out_columns,
+        held_decision_);
+  }
+
+  // out += sum_k c_k K_k over some columns, where c is what the wanted coefficients have more than
+  // `present` knows, rounded to T; `present` follows.
+  template <class Wanted>
+  void add_rows(const std::vector<std::size_t>& variables, const Wanted& wanted,
+                std::vector<double>& present, const std::vector<ColumnRange>& columns,
+                std::vector<double>& out) {
+    std::vector<const T*> rows;
+    std::vector<T> coef;
+    for (const std::size_t k : variables) {
+      const auto c = static_cast<T>(wanted(k) - present[k]);
+      if (c == T(0)) continue;
+      present[k] += static_cast<double>(c);
+      rows.push_back(row(k));
+      coef.push_back(c);
+    }
+    std::vector<const T*> shifted(rows.size());
+    for (const ColumnRange& range : columns) {
+      for (std::size_t r = 0; r < rows.size(); ++r) shifted[r] = rows[r] + range.begin;
+      apply_stored<T>(shifted, coef.data(), range.end - range.begin, out.data() + range.begin,
+                      run_);
+    }
+  }
+
+  const FoldProblem<T>& problem_;
+  const Precision& precision_;
+  RunControl& run_;
+  const std::size_t n_, capacity_;
+  std::unique_ptr<PNormHinge> loss_;
+  // One value per training row. `applied` are the coefficients that the decision values hold.
+  std::vector<double> alpha_, applied_, held_applied_, slack_, cost_, decision_, slack_of_first_;
+  std::vector<double> train_decision_, held_decision_;  // one value per row of the Gram matrix
+  double middle_ = 0.0, intercept_ = 0.0, gap_ = infinity, dual_ = -infinity;
+  // The block: its variables by slot, the round each came in, and the slot of every variable.
+  Block<T> block_;
+  std::vector<std::size_t> members_, places_;
+  std::vector<index_t> born_, slot_of_;
+  index_t round_ = 0;
+  std::vector<std::pair<double, std::size_t>> violators_;
+  std::vector<T> row_;
+  std::mt19937 random_{0};
+};
+
+}  // namespace
+
+template <class T>
+FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<PathCell>& cells,
+                               const Precision& precision, const std::function<void()>& on_cell,
+                               RunControl& run) {
+  FoldPathResult result;
+  const std::size_t held_out = problem.held_out.size(), train = problem.train.size();
+  result.decision.resize(cells.size() * held_out);
+  result.supports.resize(cells.size() * train);
+  try {
+    FoldPath<T> path(problem, precision, run);
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      run.check();
+      const CellOutcome outcome = path.solve(cells[c]);
+      path.decision(result.decision.data() + c * held_out);
+      path.supports(result.supports.data() + c * train);
+      result.cells.push_back(outcome);
+      if (on_cell) on_cell();
+    }
+  } catch (const Cancelled&) {
+    // What is finished is kept.
+  }
+  result.decision.resize(result.cells.size() * held_out);
+  result.supports.resize(result.cells.size() * train);
+  return result;
+}
+
+template FoldPathResult solve_fold_path<float>(const FoldProblem<float>&,
+                                               const std::vector<PathCell>&, const Precision&,
+                                               const std::function<void()>&, RunControl&);
+template FoldPathResult solve_fold_path<double>(const FoldProblem<double>&,
+                                                const std::vector<PathCell>&, const Precision&,
+                                                const std::function<void()>&, RunControl&);
+
+}  // namespace psvm

@@ -1,0 +1,23 @@
+"""PSVCCV: p, C and the kernel width chosen by cross-validation.
+
+=================  ==============================================================================
+module             what it does
+=================  ==============================================================================
+``estimator``      PSVCCV: parameters, validation, fitted attributes
+``grid``           the cells, and the grids that follow from the data
+``folds``          the splits as binary problems
+``explore``        the search from the first cell to the choice
+``gram_search``    solves cells on shared Gram matrices, in threads
+``gram``           fills these matrices within a limit of memory
+``row_search``     solves cells by whole fits: linear models, and matrices that do not fit
+``board``          answers for held-out rows
+``scoring``        scores of these answers by any scorer
+``table``          scores, the rules that choose, ``cv_results_``
+``calibration``    probabilities from held-out answers
+``watch``          progress and callbacks
+=================  ==============================================================================
+"""
+
+from psvm.search.estimator import PSVCCV
+
+__all__ = ["PSVCCV"]

@@ -1,0 +1,80 @@
+"""What a search has found so far: answers for held-out rows by width and split, then scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.search.folds import Fold, FoldProblem
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class FoldAnswers:
+    """The answers of one split at one width, cell by cell along a path.
+
+    Attributes
+    ----------
+    cells : list of int
+        The cells of the path.
+    decision : ndarray of shape (n_cells, n_test, n_problems)
+        Decision values of the binary problems for the held-out rows.
+    support : ndarray of bool, shape (n_cells, n)
+        Which rows of X are support vectors of some binary problem.
+    gap : ndarray of shape (n_cells,)
+        The worst relative duality gap of the binary problems.
+    seconds : ndarray of shape (n_cells,)
+        Time of all binary problems.
+    solved : ndarray of int, shape (n_cells,)
+        How many of them are solved.
+    """
+
+    cells: list[int]
+    decision: Array
+    support: npt.NDArray[np.bool_]
+    gap: Array
+    seconds: Array
+    solved: npt.NDArray[np.intp]
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    @classmethod
+    def empty(cls, cells: Sequence[int], n: int, fold: Fold, n_problems: int) -> FoldAnswers:
+        """Nothing solved yet."""
+        m = len(cells)
+        return cls(
+            list(cells),
+            np.full((m, fold.test.size, n_problems), np.nan),
+            np.zeros((m, n), dtype=np.bool_),
+            np.zeros(m),
+            np.zeros(m),
+            np.zeros(m, dtype=np.intp),
+        )
+
+    def add(
+        self,
+        places: slice,
+        number: int,
+        problem: FoldProblem,
+        *,
+        decision: Array,
+        supports: npt.NDArray[np.bool_],
+        gap: Array,
+        seconds: Array,
+    ) -> None:
+        """Solutions of one binary problem for some cells in a row; safe from any thread."""
+        with self._lock:
+            self.decision[places, :, number] = decision
+            self.support[places, problem.rows] |= supports
+            self.gap[places] = np.maximum(self.gap[places], gap)
+            self.seconds[places] += seconds
+            self.solved[places] += 1
+
+    @property
+    def complete(self) -> npt.NDArray[np.bool_]:
+        """Which cells have all their binary problems solved."""
+        return np.asarray(self.solved == self.decision.shape[2])

@@ -1,0 +1,92 @@
+"""Which engine solves the cells, and why.
+
+1. Linear models are fitted split by split by the solvers of LinearPSVC: they need no kernel matrix.
+2. Kernels share Gram matrices, as many as ``cache_size`` allows. Up to ``SMALL`` rows their entries
+   are float64 and the solver goes on towards the last digits, so that scores that count single rows
+   do not depend on rounding.
+3. Where not even one matrix fits, PSVC is fitted split by split, with cached kernel rows.
+
+The answers of the chosen cell, which make probabilities, come on small sets from whole fits too:
+those are exact to machine precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.kernels import Kernel
+from psvm.search.folds import Fold, FoldProblem, row_order
+from psvm.search.gram import GramSource, MemoryPlan
+from psvm.search.gram_search import GramSearch
+from psvm.search.grid import Grid
+from psvm.search.row_search import RowSearch
+from psvm.solvers.choose import SMALL
+
+Array = npt.NDArray[np.float64]
+
+# Rounds beyond the goal on small sets; every one divides the violation by ten.
+_MORE_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Engines:
+    """What solves every cell, and what solves the chosen one."""
+
+    search: Any
+    final: Any
+
+
+def choose_engines(
+    model: Any,
+    kernel: Kernel,
+    X: Any,
+    codes: npt.NDArray[np.int32],
+    weight: Array,
+    grid: Grid,
+    folds: Sequence[Fold],
+    problems: Sequence[list[FoldProblem]],
+    *,
+    tol: float,
+    cache_bytes: float,
+    threads: int,
+) -> Engines:
+    """The engines for this kernel and number of rows; ``model`` makes whole fits."""
+    n, n_gammas = codes.size, len(grid.gammas)
+    whole_fits = RowSearch(model, X, codes, weight, grid, folds, problems)
+    if kernel.function == "linear":
+        return Engines(whole_fits, whole_fits)
+    tasks = sum(len(own) for own in problems)
+    plan = MemoryPlan.within(
+        cache_bytes if n > SMALL else 0.5 * cache_bytes,  # float64 entries
+        n,
+        # One to work on, and one to build while the last tasks of the other are under way.
+        wanted=min(n_gammas, 1 + -(-threads // tasks)),
+        distances=n > SMALL and GramSource.worth_keeping_distances(kernel, X, n_gammas),
+    )
+    if plan is None:
+        return Engines(whole_fits, whole_fits)
+    order = row_order(codes, folds)
+    search = GramSearch(
+        GramSource(
+            kernel,
+            X[np.ix_(order, order)] if kernel.function == "precomputed" else X[order],
+            tol=tol,
+            dtype=np.float32 if n > SMALL else np.float64,
+            centred=model.fit_intercept,
+            keep_distances=plan.distances,
+        ),
+        order,
+        grid,
+        folds,
+        problems,
+        fit_intercept=bool(model.fit_intercept),
+        buffers=plan.buffers,
+        more_rounds=0 if n > SMALL else _MORE_ROUNDS,
+        threads=threads,
+    )
+    return Engines(search, search if n > SMALL else whole_fits)

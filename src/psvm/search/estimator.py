@@ -1,0 +1,493 @@
+"""PSVCCV: the estimator that chooses p, C and the kernel width by itself."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from psvm import validation as check
+from psvm.callbacks import CallbackSupportMixin, with_callbacks
+from psvm.kernels import KERNELS, Kernel
+from psvm.linear import LinearPSVC
+from psvm.search.calibration import Calibration
+from psvm.search.engines import choose_engines
+from psvm.search.explore import COARSE, Explorer
+from psvm.search.folds import make_fold, read_splits
+from psvm.search.grid import make_grid
+from psvm.search.routing import routed_in_fit, routed_in_score, router_of
+from psvm.search.scoring import HeldOutScorer, class_decisions, mean_of_splits, values_among_all
+from psvm.search.table import RULES, ScoreTable, warn_of_gaps
+from psvm.search.watch import SearchWatch
+from psvm.svc import PSVC, KernelParameter
+
+Array = npt.NDArray[np.float64]
+
+
+def _refitted(name: str) -> Any:
+    """A check that the search ends with a model."""
+
+    def check_refit(self: PSVCCV) -> bool:
+        if not self.refit:
+            raise AttributeError(
+                f"{name} needs a model of all rows: use PSVCCV(refit=True), or fit a PSVC with "
+                f"best_params_ yourself."
+            )
+        return True
+
+    return check_refit
+
+
+class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    r"""Support vector classifier that chooses p, C and gamma by cross-validation.
+
+    Every cell (p, C, gamma) of the grid is solved on every split and scored on the rows that the
+    split holds out; the best cell is then fitted to all rows. The result is that of
+    ``GridSearchCV(PSVC(), ...)``, in a fraction of its time: the kernel matrix of a width is
+    computed once for all splits, p and C, every solution starts from its neighbour, and held-out
+    decision values come with the solution.
+
+    Parameters
+    ----------
+    ps : array-like of float, default=(1, 1.25, 1.5, 2, 3)
+        Exponents of the hinge, each >= 1.
+    Cs : int or array-like of float, default=6
+        Costs of slack, each > 0 and finite. A number asks for so many values, evenly spaced by
+        factor from 0.1 to 100 around the scale of the data, which is 1 for kernels with a width,
+        and for the linear and a precomputed kernel 1 over the spread of the rows.
+    gammas : int or array-like of float, "scale" or "auto", default=5
+        Kernel widths. A number asks for so many values, evenly spaced by factor from 0.1 to 10
+        times ``1 / (n_features * Var[X])``, with the sample-weighted variance. "scale" and "auto"
+        are as in PSVC, for all rows. Ignored by the linear and a precomputed kernel.
+    kernel : str or callable, default="rbf"
+        As in PSVC. "linear" is searched by the solvers of LinearPSVC.
+    degree : int, default=3
+        Degree of the "poly" kernel.
+    coef0 : float, default=0.0
+        Constant of the "poly" and "sigmoid" kernels.
+    fit_intercept : bool, default=True
+        Whether b is free; if False it is 0.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        How k > 2 classes become binary problems: every pair, or each class against the rest.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        For k > 2 and ``multi_class="ovo"``: whether ``decision_function`` gives one score per class
+        or one per pair (not for the linear kernel, which has one per class).
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C per class. "balanced" weighs the classes of each split by its training rows.
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, a scikit-learn splitter, or pairs of training and held-out rows.
+    scoring : str, callable or None, default=None
+        A scikit-learn scorer; None is the accuracy, weighted by ``sample_weight``. The scorer sees
+        a stand-in with ``classes_``, ``params_``, ``predict``, ``decision_function`` and
+        ``predict_proba`` for the held-out rows. The latter takes its sigmoids from what the other
+        splits hold out.
+    refit : bool, default=True
+        Whether the chosen cell is fitted to all rows; without that there is nothing to predict.
+    rule : {"best", "one_se"}, default="best"
+        "best" takes the highest mean score, among equals the one with the fewest support vectors.
+        "one_se" takes the fewest support vectors among all cells within one standard error of it.
+    tol : float, default=1e-4
+        Relative duality gap of the final fit. The search itself solves to 1e-3, and all cells
+        within 0.002 of the best score to 1e-4; up to 1000 rows everything to 1e-5.
+    max_time : float or None, default=None
+        Seconds after which the search ends with the cells that are finished by then.
+    cache_size : float or None, default=None
+        Megabytes for kernel matrices; None takes a quarter of the memory available. A matrix takes
+        ``4 n ** 2`` bytes; two of them, and for many features a third one, are fastest. Where not
+        even one fits, every split is fitted as PSVC does it, which is slower.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does during the search: end it, or choose among the cells that are finished (if
+        there is none it is raised).
+    verbose : int, default=0
+        1 shows a progress bar with the fits done, the best so far and the time left (needs rich;
+        without a terminal one line a second of the logger "psvm"), 2 logs every kernel width.
+    n_jobs : int or None, default=None
+        Threads; None takes as many as OpenMP may use (all cores, unless limited by
+        OMP_NUM_THREADS, threadpoolctl or a joblib worker). The result does not depend on it.
+
+    Attributes
+    ----------
+    best_estimator_ : PSVC or LinearPSVC
+        The chosen cell, fitted to all rows (with ``refit=True``).
+    best_params_ : dict
+        Its p, C and (unless the kernel has none) gamma.
+    best_score_ : float
+        Its mean held-out score.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    cv_results_ : dict of arrays
+        As of GridSearchCV: ``params``, ``param_p``, ``param_C``, ``param_gamma``, scores, ranks and
+        times. Also ``mean_n_support``, the weight of the support vectors (their number, if no row
+        has a weight), and ``max_dual_gap``, the largest relative gap among the splits. Cells that
+        were not finished have NaN.
+    cross_val_decision_ : ndarray of shape (n_samples,) or (n_samples, n_columns)
+        What ``decision_function`` of the chosen cell gives for every row when the row is held out;
+        the mean where several splits hold it out, NaN where none does, -inf for a class that the
+        split does not train on.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    scorer_ : callable
+        The scorer.
+    n_splits_ : int
+        Number of splits.
+    refit_time_ : float
+        Seconds of the final fit (with ``refit=True``).
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of str
+        Their names, if X has any.
+
+    See Also
+    --------
+    PSVC : The model with given p, C and gamma.
+    LinearPSVC : The same for the linear kernel.
+
+    Notes
+    -----
+    ``predict_proba`` is Platt's sigmoid of the decision values for two classes, and coupled
+    sigmoids of the pairs for more, fitted to ``cross_val_decision_``: no row judges a model that
+    has seen it, and nothing is fitted twice. It rises with the decision values. For two classes
+    without ``class_weight`` the likelier class is the predicted one: in the narrow band where the
+    sigmoid says otherwise the probability is 1/2. With ``class_weight`` predictions have another
+    threshold than 1/2, and probabilities keep to the frequencies.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from psvm import PSVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), PSVCCV(ps=(1, 2), Cs=(1, 10))).fit(X, y)
+    >>> sorted(model[-1].best_params_)
+    ['C', 'gamma', 'p']
+    >>> bool(model[-1].best_score_ > 0.97)
+    True
+    """
+
+    def __init__(
+        self,
+        ps: Any = (1, 1.25, 1.5, 2, 3),
+        Cs: Any = 6,
+        gammas: Any = 5,
+        *,
+        kernel: KernelParameter = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        class_weight: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        refit: bool = True,
+        rule: Literal["best", "one_se"] = "best",
+        tol: float = 1e-4,
+        max_time: float | None = None,
+        cache_size: float | None = None,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.ps = ps
+        self.Cs = Cs
+        self.gammas = gammas
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.rule = rule
+        self.tol = tol
+        self.max_time = max_time
+        self.cache_size = cache_size
+        self.on_interrupt = on_interrupt
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input is fine; a precomputed kernel is pairwise."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # --- fit -------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Search the grid, choose, and fit the chosen cell to all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
+            A row of weight 0 is as if absent.
+        **params : dict
+            ``groups`` for the splitter; with metadata routing enabled whatever splitter and scorer
+            request.
+
+        Returns
+        -------
+        self : PSVCCV
+            The fitted estimator.
+        """
+        kernel, max_time = self._check_parameters()
+        given = X, y
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+        X = check.canonical(X)
+        check.check_kernel_input(self.kernel, X)
+        if self.kernel == "precomputed":
+            X = X.toarray() if hasattr(X, "toarray") else X
+        weight = check.check_weights(sample_weight, X)
+        model = self._model()
+        codes = model._code_classes(y, weight, 1.0).codes
+        self.classes_ = model.classes_
+        routed = routed_in_fit(self, self.scorer_, sample_weight, weight, params)
+        grid = make_grid(self.ps, self.Cs, self.gammas, kernel=self.kernel, X=X, weight=weight)
+        splits = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter)
+        coded = self._model(coded=True)
+        folds = [
+            make_fold(number, train, test, coded, codes, weight)
+            for number, (train, test) in enumerate(read_splits(splits, y.size))
+        ]
+        problems = [fold.problems(self.multi_class) for fold in folds]
+        engines = choose_engines(
+            coded,
+            kernel,
+            X,
+            codes,
+            weight,
+            grid,
+            folds,
+            problems,
+            tol=COARSE,
+            cache_bytes=check.check_cache_size(self.cache_size),
+            threads=check.check_threads(self.n_jobs),
+        )
+        accuracy = self.scoring is None or self.scoring == "accuracy"
+        scorer = HeldOutScorer(
+            None if accuracy else self.scorer_,
+            X,
+            y,
+            codes,
+            self.classes_,
+            weight,
+            routed.scorer,
+            folds,
+            grid.params,
+            multi_class=self.multi_class,
+            decision_function_shape=self._shape,
+            pairwise=self.kernel == "precomputed",
+            symmetric=self.class_weight is None,
+        )
+        watch = SearchWatch(self, X, y)
+        explorer = Explorer(
+            engines=engines,
+            table=ScoreTable(grid, len(folds)),
+            scorer=scorer,
+            folds=folds,
+            problems=problems,
+            weight=weight,
+            watch=watch,
+            rule=self.rule,
+            max_time=max_time,
+            keep_when_interrupted=self.on_interrupt == "keep",
+        )
+        try:
+            chosen = explorer.choose()
+        finally:
+            watch.close()
+        self._store(explorer, chosen, codes, weight)
+        warn_of_gaps(explorer.table.gap, COARSE)
+        if self.refit:
+            start = time.perf_counter()
+            self.best_estimator_ = self._model().set_params(**self.best_params_)
+            self.best_estimator_.fit(*given, sample_weight=sample_weight)
+            self.refit_time_ = time.perf_counter() - start
+        watch.end()
+        return self
+
+    def _check_parameters(self) -> tuple[Kernel, float | None]:
+        """The kernel and max_time, after all parameters that need no data have been checked."""
+        if not callable(self.kernel):
+            check.check_choice("kernel", self.kernel, KERNELS)
+        check.check_choice("multi_class", self.multi_class, check.MULTI_CLASS)
+        check.check_choice(
+            "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
+        )
+        check.check_choice("rule", self.rule, RULES)
+        check.check_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        check.check_bool("fit_intercept", self.fit_intercept)
+        check.check_bool("refit", self.refit)
+        check.check_tol(self.tol)
+        self.scorer_ = self._scorer()
+        coef0, degree = check.check_number("coef0", self.coef0), check.check_degree(self.degree)
+        return Kernel(self.kernel, 1.0, coef0, degree), check.check_max_time(self.max_time)
+
+    def _scorer(self) -> Any:
+        if isinstance(self.scoring, list | tuple | set | dict):
+            raise ValueError(
+                f"`scoring` must be one scorer, by name or callable, got {self.scoring!r}; for "
+                f"several scores use scikit-learn's GridSearchCV on PSVC."
+            )
+        return get_scorer("accuracy" if self.scoring is None else self.scoring)
+
+    @property
+    def _shape(self) -> str:
+        """The shape of decision values that the final model has."""
+        return "ovr" if self.kernel == "linear" else self.decision_function_shape
+
+    def _model(self, coded: bool = False) -> Any:
+        """The estimator of one cell, without its p, C and gamma; for labels or their numbers."""
+        shared = {
+            "fit_intercept": self.fit_intercept,
+            "multi_class": self.multi_class,
+            "class_weight": self.class_weight,
+            "tol": self.tol,
+            "n_jobs": self.n_jobs,
+        }
+        if coded and isinstance(self.class_weight, dict):
+            number = {label: code for code, label in enumerate(self.classes_.tolist())}
+            shared["class_weight"] = {
+                number[label]: factor
+                for label, factor in self.class_weight.items()
+                if label in number
+            }
+        if self.kernel == "linear":
+            return LinearPSVC(**shared)
+        return PSVC(
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            decision_function_shape=self.decision_function_shape,
+            cache_size=self.cache_size,
+            **shared,
+        )
+
+    def _store(
+        self, explorer: Explorer, chosen: int, codes: npt.NDArray[np.int32], weight: Array
+    ) -> None:
+        """Fitted attributes of the search, and the sigmoids of its probabilities."""
+        table, k = explorer.table, self.classes_.size
+        self.cv_results_ = table.results()
+        self.best_index_ = chosen
+        self.best_params_ = dict(table.grid.params[chosen])
+        self.best_score_ = float(table.mean[chosen])
+        self.n_splits_ = len(explorer.folds)
+        folds, kept = explorer.folds, explorer.kept[chosen]
+        rows = [fold.test for fold in folds]
+        among_all = [
+            values_among_all(own, fold, k, self.multi_class)
+            for fold, own in zip(folds, kept, strict=True)
+        ]
+        values = mean_of_splits(codes.size, rows, among_all)
+        self._calibration = Calibration.fit(
+            values, codes, weight, k, self.multi_class, symmetric=self.class_weight is None
+        )
+        if k > 2 and not (self.multi_class == "ovo" and self._shape == "ovo"):
+            by_class = [
+                class_decisions(own, fold, k, self.multi_class)
+                for fold, own in zip(folds, kept, strict=True)
+            ]
+            values = mean_of_splits(codes.size, rows, by_class)
+        self.cross_val_decision_ = values[:, 0] if k == 2 else values
+
+    # --- metadata --------------------------------------------------------------------------------
+
+    def get_metadata_routing(self) -> Any:
+        """Which metadata goes where: groups to the splitter, weights to the scorer.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return router_of(self, self.cv, self._scorer())
+
+    # --- predict ---------------------------------------------------------------------------------
+
+    @available_if(_refitted("predict"))
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Labels of the rows of X, by the model of all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    @available_if(_refitted("decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Decision values, as of PSVC.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    @available_if(_refitted("predict_proba"))
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, calibrated on held-out decision values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self._calibration.probabilities(self.best_estimator_._problem_decisions(X))
+
+    @available_if(_refitted("score"))
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
+        """Score of the model of all rows, by ``scoring``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for the scorer.
+        **params : dict
+            With metadata routing enabled whatever the scorer requests.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return float(self.scorer_(self, X, y, **routed_in_score(self, sample_weight, params)))

@@ -1,0 +1,111 @@
+"""The splits of a search as binary problems over one order of the rows.
+
+Rows are ordered by class, and within a class by the splits that hold them out. Then the rows of a
+pair of classes, and those a split of a partition holds out, are a few ranges of columns of the Gram
+matrix, and sums over them run through memory in order. Where splits overlap (repeated or shuffled
+ones) the ranges only cover the rows: more columns than needed, the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.multiclass import problem_signs
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+# Columns that are summed up in vain rather than skipped.
+_SMALL_HOLE = 64
+
+
+@dataclass(frozen=True)
+class FoldProblem:
+    """One binary problem of a split: its training rows in the order of X, labels and unit costs."""
+
+    rows: Rows
+    y: Array
+    cost: Array
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One split.
+
+    Attributes
+    ----------
+    train, test : ndarray of int
+        Rows of X, as the splitter gave them.
+    classes : ndarray of int
+        Which classes the training rows have, as numbers among all classes.
+    codes : ndarray of int32
+        Number among ``classes`` of every training row.
+    cost : ndarray of float
+        Cost at C = 1 of every training row; 0 for one of weight 0.
+    """
+
+    train: Rows
+    test: Rows
+    classes: npt.NDArray[np.intp]
+    codes: npt.NDArray[np.int32]
+    cost: Array
+
+    def problems(self, multi_class: str) -> list[FoldProblem]:
+        """The binary problems, in the order of :mod:`psvm.multiclass`."""
+        found = []
+        for signs in problem_signs(self.classes.size, multi_class):
+            y = signs[self.codes].astype(np.float64)
+            taking_part = (y != 0.0) & (self.cost > 0.0)
+            found.append(
+                FoldProblem(self.train[taking_part], y[taking_part], self.cost[taking_part])
+            )
+        return found
+
+
+def read_splits(splits: Any, n: int) -> list[tuple[Rows, Rows]]:
+    """Training and held-out rows of every split, as numbers, checked."""
+    every = np.arange(n, dtype=np.int64)
+    found = [(every[train], every[test]) for train, test in splits]
+    for number, (train, test) in enumerate(found):
+        if train.size == 0 or test.size == 0:
+            raise ValueError(
+                f"`cv` must give training and held-out rows, split {number} has {train.size} and "
+                f"{test.size}."
+            )
+    if not found:
+        raise ValueError("`cv` must give at least one split, got none.")
+    return found
+
+
+def make_fold(number: int, train: Rows, test: Rows, model: Any, y: Any, weight: Array) -> Fold:
+    """The labels and costs of one split; ``model`` numbers classes and weighs them.
+
+    ``y`` are the numbers of the classes. ``class_weight="balanced"`` is that of the training rows.
+    """
+    try:
+        labelled = model._code_classes(y[train], weight[train], 1.0)
+    except ValueError as error:
+        raise ValueError(f"Split {number} of `cv` has no model: {error}") from error
+    return Fold(train, test, np.asarray(model.classes_), labelled.codes, labelled.cost)
+
+
+def row_order(codes: npt.NDArray[np.int32], folds: Sequence[Fold]) -> Rows:
+    """The order of the rows in which the problems of the splits are few ranges."""
+    held_out = np.zeros((codes.size, len(folds)), dtype=np.bool_)
+    for number, fold in enumerate(folds):
+        held_out[fold.test, number] = True
+    kinds = np.unique(np.packbits(held_out, axis=1), axis=0, return_inverse=True)[1]
+    return np.lexsort((kinds.ravel(), codes)).astype(np.int64)
+
+
+def covering_ranges(rows: Rows) -> npt.NDArray[np.int64]:
+    """Ranges ``[begin, end)`` of columns that cover the sorted rows, over small holes."""
+    after = np.flatnonzero(np.diff(rows) > _SMALL_HOLE)
+    begins = np.concatenate([rows[:1], rows[after + 1]])
+    ends = np.concatenate([rows[after], rows[-1:]]) + 1
+    return np.ascontiguousarray(np.column_stack([begins, ends]), dtype=np.int64)

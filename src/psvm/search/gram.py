@@ -1,0 +1,150 @@
+"""Gram matrices of the training rows, one per kernel width, in buffers that are used again.
+
+Kernels of differences are computed in float32; for rbf with many features the squared distances
+are computed once, and every width costs one exponential per entry. All other entries (callables,
+given matrices, polynomials, and rbf where float32 would cancel) are computed in float64 and then
+rounded, around a centre where the model has an intercept: with ``sum_i alpha_i y_i = 0`` the
+translation ``K_ij - u_i - u_j`` changes nothing but the intercept. Small matrices stay in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm import _core
+from psvm.kernels import Kernel, TrainingKernel
+
+Array = npt.NDArray[np.float64]
+Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+# Entries of a row from which distances are worth keeping (one exponential costs as much as some
+# 24 products and sums).
+_MANY_FEATURES = 24
+# Kernels whose float32 entries keep their digits, if TrainingKernel.float32_is_safe agrees.
+_OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
+# Rows computed in float64 at a time, and rows whose mean is the centre.
+_BLOCK, _CENTRE = 256, 64
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How many Gram matrices are kept at once, and whether the distances are, too."""
+
+    buffers: int
+    distances: bool
+
+    @classmethod
+    def within(cls, limit: float, n: int, wanted: int, distances: bool) -> MemoryPlan | None:
+        """The fastest plan of at most ``limit`` bytes; None if no matrix fits.
+
+        Distances are given up before a second matrix, which keeps the threads busy between widths.
+        """
+        matrices = int(limit // (4.0 * float(n) ** 2))
+        if matrices < 1:
+            return None
+        if distances and matrices > wanted:
+            return cls(wanted, True)
+        return cls(min(wanted, matrices), False)
+
+
+@dataclass
+class GramSource:
+    """Fills Gram matrices over the rows of X, in their order.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel, of any width.
+    X : array or CSR matrix
+        The rows; for a precomputed kernel the square matrix.
+    tol : float
+        The relative gap that rounding must not disturb.
+    dtype : type
+        Of the entries: numpy.float32 or numpy.float64.
+    centred : bool
+        Whether entries may be translated, because the model has an intercept.
+    keep_distances : bool
+        Whether squared distances of rbf are worth and allowed to be kept.
+    cancel : _core.Cancel
+        Stops a computation under way.
+    """
+
+    kernel: Kernel
+    X: Any
+    tol: float
+    dtype: type
+    centred: bool
+    keep_distances: bool
+    cancel: Any = field(default_factory=_core.Cancel)
+    _distances: Gram | None = None
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    @staticmethod
+    def worth_keeping_distances(kernel: Kernel, X: Any, n_gammas: int) -> bool:
+        """Whether distances save time: rbf of many features at several widths."""
+        if kernel.function != "rbf" or n_gammas < 2:
+            return False
+        entries = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
+        return bool(entries > _MANY_FEATURES)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def fill(self, gamma: float, out: Gram, threads: int) -> None:
+        """``out[i, j] = K(x_i, x_j)`` at this width."""
+        kernel = replace(self.kernel, gamma=gamma)
+        training = TrainingKernel(kernel, self.X, [0, self.size], 0.0, threads)
+        float32 = self.dtype is np.float32 and kernel.function in _OF_DIFFERENCE
+        if not (float32 and training.float32_is_safe(self.tol)):
+            self._fill_exactly(training, out, threads)
+        elif self.keep_distances:
+            _core.rbf_of_distances(self._kept_distances(threads), gamma, out, threads, self.cancel)
+        else:
+            self._fill_float32(kernel, out, threads)
+
+    def _kept_distances(self, threads: int) -> Gram:
+        with self._lock:
+            if self._distances is None:
+                products = np.empty((self.size, self.size), dtype=np.float32)
+                self._fill_float32(replace(self.kernel, function="linear"), products, threads)
+                _core.distances_of_products(products, threads, self.cancel)
+                self._distances = products
+            return self._distances
+
+    @cached_property
+    def _shift(self) -> Array | None:
+        return self.kernel.shift(self.X)
+
+    def _fill_float32(self, kernel: Kernel, out: Gram, threads: int) -> None:
+        parameters = (str(kernel.function), kernel.gamma, kernel.coef0, int(kernel.degree))
+        X = kernel.narrow(self.X, self.X)
+        if sp.issparse(X):
+            indptr = X.indptr.astype(X.indices.dtype, copy=False)
+            rows = (X.data, X.indices, indptr, X.shape[1])
+            _core.fill_gram_csr(*rows, *parameters, out, threads, self.cancel)
+        else:
+            _core.fill_gram(X, self._shift, *parameters, out, threads, self.cancel)
+
+    def _fill_exactly(self, training: TrainingKernel, out: Gram, threads: int) -> None:
+        offset = self._offset(training, threads) if self.centred else np.zeros(self.size)
+        for begin in range(0, self.size, _BLOCK):
+            rows = np.arange(begin, min(begin + _BLOCK, self.size), dtype=np.int64)
+            values = training.float64.rows(rows, threads)
+            out[rows] = values - offset[rows, None] - offset[None, :]
+            if self.cancel.is_set():
+                raise InterruptedError("cancelled")
+
+    def _offset(self, training: TrainingKernel, threads: int) -> Array:
+        """The u of the translation that takes the mean of some rows to the origin."""
+        some = np.linspace(0, self.size - 1, min(self.size, _CENTRE)).astype(np.int64)
+        values = training.float64.rows(np.unique(some), threads)
+        return np.asarray(values.mean(axis=0) - 0.5 * values[:, np.unique(some)].mean())

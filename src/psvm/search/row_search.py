@@ -1,0 +1,142 @@
+"""The search by whole fits, split after split: linear models, and kernels too large for a matrix.
+
+Every fit starts from its neighbour on the path, as ``warm_start`` does, and uses all threads.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from psvm.search.board import FoldAnswers
+from psvm.search.folds import Fold, FoldProblem
+from psvm.search.grid import Grid
+from psvm.search.watch import SearchStopped
+
+Array = npt.NDArray[np.float64]
+
+# How far outside the margin a row is no support vector; as in cpp/fold_path.cpp.
+_OUTSIDE = 1e-3
+
+
+class RowSearch:
+    """Solves cells of a grid on all splits by fits of an estimator.
+
+    Parameters
+    ----------
+    model : PSVC or LinearPSVC
+        With all parameters but p, C, gamma and tol.
+    X : array or CSR matrix
+    codes : ndarray of int
+        Numbers of the classes of the rows.
+    weight : ndarray of float
+        Sample weights.
+    grid : Grid
+    folds : sequence of Fold
+    problems : sequence of list of FoldProblem
+        The binary problems of every split.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        codes: npt.NDArray[np.int32],
+        weight: Array,
+        grid: Grid,
+        folds: Sequence[Fold],
+        problems: Sequence[list[FoldProblem]],
+    ) -> None:
+        self._model, self._X, self._codes, self._weight = model, X, codes, weight
+        self._grid, self._folds, self._problems = grid, folds, problems
+
+    def run(
+        self,
+        paths: Mapping[int, Sequence[int]],
+        tol: float,
+        *,
+        on_cell: Callable[[], None] | None,
+        on_width: Callable[[int, list[FoldAnswers]], None],
+        on_wait: Callable[[], None],
+    ) -> None:
+        """Solve the path of cells of every given width; as :meth:`GramSearch.run`."""
+        for gamma, cells in paths.items():
+            answers = [
+                FoldAnswers.empty(cells, self._codes.size, fold, len(own))
+                for fold, own in zip(self._folds, self._problems, strict=True)
+            ]
+            try:
+                self._follow(answers, cells, tol, on_cell, on_wait)
+            except (KeyboardInterrupt, SearchStopped):
+                with suppress(SearchStopped):
+                    on_width(gamma, answers)
+                raise
+            on_width(gamma, answers)
+
+    def _follow(
+        self,
+        answers: Sequence[FoldAnswers],
+        cells: Sequence[int],
+        tol: float,
+        on_cell: Callable[[], None] | None,
+        on_wait: Callable[[], None],
+    ) -> None:
+        """Follow a path on every split."""
+        for split, fold in enumerate(self._folds):
+            model = clone(self._model).set_params(tol=tol, warm_start=True)
+            train, test = self._rows(fold)
+            for place, cell in enumerate(cells):
+                self._fit(model, cell, split, train, test, answers[split], place)
+                for _ in self._problems[split]:
+                    if on_cell is not None:
+                        on_cell()
+                on_wait()
+
+    def _rows(self, fold: Fold) -> tuple[Any, Any]:
+        """Training and held-out rows, cut to training columns for a precomputed kernel."""
+        if getattr(self._model, "kernel", "") != "precomputed":
+            return self._X[fold.train], self._X[fold.test]
+        columns = self._X[:, fold.train]
+        return columns[fold.train], columns[fold.test]
+
+    def _fit(
+        self,
+        model: Any,
+        cell: int,
+        split: int,
+        train: Any,
+        test: Any,
+        answers: FoldAnswers,
+        place: int,
+    ) -> None:
+        fold = self._folds[split]
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # gaps are in cv_results_
+            model.set_params(**self._grid.params[cell])
+            model.fit(train, self._codes[fold.train], sample_weight=self._weight[fold.train])
+        seconds = time.perf_counter() - start
+        held_out, own = model._problem_decisions(test), model._problem_decisions(train)
+        problems = self._problems[split]
+        among = np.full(self._codes.size, -1)
+        among[fold.train] = np.arange(fold.train.size)
+        for number, problem in enumerate(problems):
+            # A row is a support vector where it has slack, or is on the margin.
+            margin = problem.y * own[among[problem.rows], number]
+            answers.add(
+                slice(place, place + 1),
+                number,
+                problem,
+                decision=held_out[None, :, number],
+                supports=(margin <= 1.0 + _OUTSIDE)[None],
+                gap=model.dual_gap_[number : number + 1],
+                seconds=np.array([seconds / len(problems)]),
+            )

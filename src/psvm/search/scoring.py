@@ -1,0 +1,258 @@
+"""Scores of held-out answers by any scikit-learn scorer, without a fitted model at hand."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from psvm.multiclass import class_pairs, problem_signs, votes_of_pairs
+from psvm.search.board import FoldAnswers
+from psvm.search.calibration import Calibration
+from psvm.search.folds import Fold, Rows
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+
+def class_scores(values: Array, n_classes: int, multi_class: str) -> Array:
+    """One score per class (of two the second only) from values of shape (n, n_problems)."""
+    if n_classes == 2:
+        return values[:, 0]
+    return votes_of_pairs(values, n_classes) if multi_class == "ovo" else values
+
+
+def predicted_codes(scores: Array) -> npt.NDArray[np.intp]:
+    """The class of the largest score."""
+    if scores.ndim == 1:
+        return (scores > 0.0).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1))
+
+
+def values_among_all(values: Array, fold: Fold, n_classes: int, multi_class: str) -> Array:
+    """Values of the binary problems of a split as those of all classes; NaN for absent ones."""
+    k = fold.classes.size
+    if k == n_classes:
+        return values
+    found = np.full((values.shape[0], len(problem_signs(n_classes, multi_class))), np.nan)
+    if multi_class == "ovr":
+        # Of two classes there is one problem, whose positive class is the second.
+        own = np.column_stack([-values[:, 0], values[:, 0]]) if k == 2 else values
+        found[:, fold.classes] = own
+        return found
+    number = {pair: t for t, pair in enumerate(class_pairs(n_classes))}
+    for t, (i, j) in enumerate(class_pairs(k)):
+        column = number[int(fold.classes[i]), int(fold.classes[j])]
+        found[:, column] = -values[:, t] if k == 2 else values[:, t]
+    return found
+
+
+def class_decisions(values: Array, fold: Fold, n_classes: int, multi_class: str) -> Array:
+    """Scores of all classes, one column each, from the values of a split; -inf for absent ones."""
+    scores = class_scores(values, fold.classes.size, multi_class)
+    found = np.full((values.shape[0], n_classes), -np.inf)
+    two = scores.ndim == 1
+    found[:, fold.classes] = np.column_stack([-scores, scores]) if two else scores
+    return found
+
+
+def mean_of_splits(n: int, rows: Sequence[Rows], values: Sequence[Array]) -> Array:
+    """The mean of what the splits say of every row, NaN where none does."""
+    total = np.zeros((n, values[0].shape[1]))
+    count = np.zeros((n, 1))
+    for own, value in zip(rows, values, strict=True):
+        np.add.at(total, own, value)
+        np.add.at(count, own, 1.0)
+    with np.errstate(invalid="ignore"):
+        return total / count
+
+
+class HeldOutModel(ClassifierMixin, BaseEstimator):
+    """What a scorer sees of a model of the search: its answers for the held-out rows.
+
+    It answers for those rows only, whatever X it is given, and has ``classes_`` and ``params_``.
+    """
+
+    def __init__(
+        self,
+        classes: npt.NDArray[Any],
+        decision: Array,
+        codes: npt.NDArray[np.intp],
+        params: dict[str, float],
+        probabilities: Callable[[], Array],
+    ) -> None:
+        self.classes_, self.params_ = classes, params
+        self._decision, self._codes, self._probabilities = decision, codes, probabilities
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of the held-out rows."""
+        return self._decision
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Labels of the held-out rows."""
+        return np.asarray(self.classes_[self._codes])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities, by sigmoids fitted to what the other splits hold out."""
+        return self._probabilities()
+
+
+class HeldOutScorer:
+    """Scores every cell of every split.
+
+    Parameters
+    ----------
+    scorer : callable or None
+        ``scorer(model, X, y, **parameters)``; None is the accuracy, weighted by sample_weight.
+    X, y : the rows and their labels
+    codes : ndarray of int
+        The numbers of their classes.
+    classes : ndarray
+        All labels.
+    weight : ndarray
+        Sample weights of the rows, for the sigmoids.
+    parameters : dict
+        What the scorer is given, one value per row.
+    folds : sequence of Fold
+    params : list of dict
+        Parameters of all cells.
+    multi_class, decision_function_shape : str
+        As of PSVC.
+    pairwise : bool
+        Whether X is a kernel matrix, whose columns follow the training rows.
+    symmetric : bool
+        Whether probabilities must agree with predictions, see :class:`Sigmoid`.
+    """
+
+    def __init__(
+        self,
+        scorer: Any,
+        X: Any,
+        y: npt.NDArray[Any],
+        codes: Codes,
+        classes: npt.NDArray[Any],
+        weight: Array,
+        parameters: dict[str, Any],
+        folds: Sequence[Fold],
+        params: Sequence[dict[str, float]],
+        *,
+        multi_class: str,
+        decision_function_shape: str,
+        pairwise: bool,
+        symmetric: bool,
+    ) -> None:
+        self._scorer, self._X, self._y = scorer, X, y
+        self._codes, self._classes, self._weight = codes, classes, weight
+        self._parameters, self._folds, self._params = parameters, folds, params
+        self._multi_class, self._shape = multi_class, decision_function_shape
+        self._pairwise, self._symmetric = pairwise, symmetric
+
+    def scores(self, split: int, answers: Sequence[FoldAnswers]) -> tuple[Array, float]:
+        """Scores of one split for the cells of a path (NaN where unfinished); seconds per cell.
+
+        ``answers`` are those of all splits.
+        """
+        own, fold = answers[split], self._folds[split]
+        places = np.flatnonzero(own.complete)
+        found = np.full(len(own.cells), np.nan)
+        start = time.perf_counter()
+        if self._scorer is None:
+            for place in places:
+                codes = predicted_codes(self.class_scores(own.decision[place], fold))
+                right = fold.classes[codes] == self._codes[fold.test]
+                # A label that has no weight in any row is no class: its rows are wrong.
+                right &= self._classes[self._codes[fold.test]] == self._y[fold.test]
+                weight = self._parameters.get("sample_weight")
+                if weight is None or not weight[fold.test].any():
+                    found[place] = right.mean()
+                else:
+                    found[place] = np.average(right, weights=weight[fold.test])
+        else:
+            X = self._held_out_rows(fold)
+            parameters = {name: value[fold.test] for name, value in self._parameters.items()}
+            for place in places:
+                model = self._model(split, int(place), answers)
+                value = self._scorer(model, X, self._y[fold.test], **parameters)
+                found[place] = _number(value, self._scorer)
+        return found, (time.perf_counter() - start) / max(len(places), 1)
+
+    def class_scores(self, values: Array, fold: Fold) -> Array:
+        """One score per class of the split."""
+        return class_scores(values, fold.classes.size, self._multi_class)
+
+    def decision(self, values: Array, fold: Fold) -> Array:
+        """What ``decision_function`` of a model of the split returns."""
+        pairs = self._multi_class == "ovo" and fold.classes.size > 2 and self._shape == "ovo"
+        return values if pairs else self.class_scores(values, fold)
+
+    def _held_out_rows(self, fold: Fold) -> Any:
+        return self._X[fold.test][:, fold.train] if self._pairwise else self._X[fold.test]
+
+    def _model(self, split: int, place: int, answers: Sequence[FoldAnswers]) -> HeldOutModel:
+        fold, values = self._folds[split], answers[split].decision[place]
+
+        @cache
+        def probabilities() -> Array:
+            others = [s for s in range(len(self._folds)) if s != split] or [split]
+            seen = [s for s in others if answers[s].complete[place]]
+            rows = np.concatenate([self._folds[s].test for s in seen])
+            k = self._classes.size
+            held_out = np.concatenate(
+                [
+                    values_among_all(
+                        answers[s].decision[place], self._folds[s], k, self._multi_class
+                    )
+                    for s in seen
+                ]
+            )
+            calibration = Calibration.fit(
+                held_out,
+                self._codes[rows],
+                self._weight[rows],
+                k,
+                self._multi_class,
+                symmetric=self._symmetric,
+            )
+            own = values_among_all(values, fold, k, self._multi_class)
+            if fold.classes.size < k:
+                raise ValueError(
+                    f"The scorer needs probabilities of {k} classes, and split {split} of `cv` "
+                    f"trains on {fold.classes.size}; use a stratified splitter."
+                )
+            return calibration.probabilities(own)
+
+        return HeldOutModel(
+            self._classes[fold.classes],
+            self.decision(values, fold),
+            predicted_codes(self.class_scores(values, fold)),
+            self._params[answers[split].cells[place]],
+            probabilities,
+        )
+
+
+def accepts_sample_weight(scorer: Any) -> bool:
+    """Whether a scorer can be given weights."""
+    if hasattr(scorer, "_accept_sample_weight"):
+        return bool(scorer._accept_sample_weight())
+    score = getattr(scorer, "_score_func", scorer)
+    return "sample_weight" in inspect.signature(score).parameters
+
+
+def _number(value: Any, scorer: Any) -> float:
+    if not np.isscalar(value) and np.ndim(value) != 0:
+        raise ValueError(f"`scoring` must return one number, {scorer!r} returned {value!r}.")
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`scoring` must return one number, {scorer!r} returned {value!r}."
+        ) from error

@@ -1,0 +1,106 @@
+"""Scores of all cells and splits, the rules that choose a cell, and ``cv_results_``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+from sklearn.exceptions import ConvergenceWarning
+
+from psvm.search.grid import Grid
+
+Array = npt.NDArray[np.float64]
+
+RULES = ("best", "one_se")
+# Scores that differ by less are equal: sums of the same numbers in another order.
+_EQUAL = 1e-12
+
+
+class ScoreTable:
+    """One value per cell and split, NaN where unfinished.
+
+    Attributes
+    ----------
+    score, n_support, gap, fit_seconds, score_seconds : ndarray of shape (n_cells, n_splits)
+        Held-out score, weight of the support vectors (their number, if no row has a weight),
+        relative duality gap, time.
+    """
+
+    def __init__(self, grid: Grid, n_splits: int) -> None:
+        self.grid = grid
+        shape = (grid.size, n_splits)
+        self.score, self.n_support, self.gap, self.fit_seconds, self.score_seconds = (
+            np.full(shape, np.nan) for _ in range(5)
+        )
+
+    @property
+    def mean(self) -> Array:
+        """Mean score of every cell, NaN unless all its splits are finished."""
+        return np.asarray(self.score.mean(axis=1))
+
+    @property
+    def finished(self) -> npt.NDArray[np.bool_]:
+        """Which cells have all their splits."""
+        return np.asarray(np.isfinite(self.mean))
+
+    def best(self, rule: str) -> int:
+        """The cell that the rule chooses; there must be a finished one.
+
+        "best" is the highest mean score; among equals the fewest support vectors, then the first.
+        "one_se" is the fewest support vectors among the cells whose mean score is within one
+        standard error of the best one's; among equals the highest score.
+        """
+        mean, cells = self.mean, np.flatnonzero(self.finished)
+        supports = self.n_support.mean(axis=1)
+        top = cells[mean[cells] >= mean[cells].max() - _EQUAL]
+        leader = min(top, key=lambda c: (supports[c], c))
+        if rule == "best" or self.score.shape[1] < 2:
+            return int(leader)
+        error = self.score[leader].std(ddof=1) / np.sqrt(self.score.shape[1])
+        near = cells[mean[cells] >= mean[leader] - error - _EQUAL]
+        return int(min(near, key=lambda c: (supports[c], -mean[c], c)))
+
+    def near_best(self, distance: float) -> list[int]:
+        """The finished cells whose mean score is within ``distance`` of the best."""
+        mean = np.where(self.finished, self.mean, -np.inf)
+        return [int(c) for c in np.flatnonzero(mean >= mean.max() - distance)]
+
+    def results(self) -> dict[str, Any]:
+        """The table with the keys of GridSearchCV's ``cv_results_``, and three more."""
+        results: dict[str, Any] = {}
+        for name, values in (("fit", self.fit_seconds), ("score", self.score_seconds)):
+            results[f"mean_{name}_time"] = values.mean(axis=1)
+            results[f"std_{name}_time"] = values.std(axis=1)
+        for name in self.grid.params[0]:
+            column = np.array([cell[name] for cell in self.grid.params])
+            results[f"param_{name}"] = np.ma.MaskedArray(column, mask=False)
+        results["params"] = [dict(cell) for cell in self.grid.params]
+        for split in range(self.score.shape[1]):
+            results[f"split{split}_test_score"] = self.score[:, split].copy()
+        mean = self.mean
+        results["mean_test_score"] = mean
+        results["std_test_score"] = self.score.std(axis=1)
+        # As in GridSearchCV, unfinished cells share the last rank.
+        lowest = np.nanmin(mean, initial=0.0) - 1.0
+        ranks = rankdata(-np.where(np.isnan(mean), lowest, mean), method="min")
+        results["rank_test_score"] = ranks.astype(np.int32)
+        results["mean_n_support"] = self.n_support.mean(axis=1)
+        results["max_dual_gap"] = self.gap.max(axis=1)
+        return results
+
+
+def warn_of_gaps(gap: Array, goal: float) -> None:
+    """Warn if cells of a search (values of cells and splits) are far from solved."""
+    worst = np.max(np.nan_to_num(gap), axis=1)
+    far = int(np.sum(worst > 10.0 * goal))
+    if far:
+        warnings.warn(
+            f"PSVCCV solved {far} of {worst.size} cells only to a relative gap above "
+            f"{10.0 * goal:g} (worst {worst.max():.1e}); see cv_results_['max_dual_gap']. Scale X "
+            f"(for instance with StandardScaler), or search smaller C.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,128 @@
+"""Who is told of a search while it runs: a bar or the log, and the callbacks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from threading import Lock
+from typing import Any
+
+from psvm.callbacks import FitReporter
+from psvm.progress import ProgressLog, logger
+
+# Seconds between two lines of the log.
+_PAUSE = 1.0
+
+
+class SearchStopped(Exception):
+    """The search ends here, with what it has: a callback asked for it, or time is up."""
+
+
+class SearchWatch:
+    """Counts the binary fits of a search and shows them.
+
+    With ``verbose >= 1`` there is a bar on the terminal (needs rich), and where standard error is
+    no terminal one line a second of the logger "psvm"; with ``verbose >= 2`` also one line per
+    kernel width.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self._reporter = FitReporter(estimator, X, y)
+        self._verbose = int(estimator.verbose)
+        self._lock = Lock()
+        self._done = self._total = 0
+        self._best = ""
+        self._ending = False
+        self._start = self._last = time.monotonic()
+        self._bar = _bar() if self._verbose == 1 else None
+        if self._verbose > 0 and self._bar is None:
+            ProgressLog(self._verbose)  # makes sure that somebody listens to the logger
+
+    def expect(self, fits: int) -> None:
+        """So many fits more are to come."""
+        self._total += fits
+        self.look()
+
+    def fit_done(self) -> None:
+        """One binary fit is done; from any thread."""
+        with self._lock:
+            self._done += 1
+
+    def cell_done(self, number: int, record: dict[str, Any]) -> None:
+        """The score of a cell is known."""
+        if self._reporter.task("cell", {**record, "cell": number}) and not self._ending:
+            raise SearchStopped("stopped on request of a callback")
+
+    def finish(self) -> None:
+        """What follows only completes the choice: requests to stop are not heard any more."""
+        self._ending = True
+
+    def best(self, score: float, params: dict[str, float]) -> None:
+        """The best cell so far."""
+        values = ", ".join(f"{name}={value:.4g}" for name, value in params.items())
+        self._best = f"best {score:.4f} at {values}"
+        if self._verbose >= 2:
+            logger.info("%d of %d fits, %s", self._done, self._total, self._best)
+
+    def look(self) -> None:
+        """Bring the display up to date."""
+        if self._bar is not None:
+            self._bar.show(self._done, self._total, self._best)
+            return
+        now = time.monotonic()
+        if self._verbose == 1 and now - self._last >= _PAUSE and self._done:
+            self._last = now
+            left = (now - self._start) * (self._total - self._done) / self._done
+            logger.info(
+                "%d of %d fits, about %.0f s left %s", self._done, self._total, left, self._best
+            )
+
+    def close(self) -> None:
+        """No more display; the callbacks hear of :meth:`end`."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def end(self) -> None:
+        """The fit is over."""
+        self._reporter.end()
+
+
+def _bar() -> Any:
+    """A bar, if standard error is a terminal and rich is installed."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        return _RichBar()
+    except ImportError:
+        return None
+
+
+class _RichBar:
+    """Fits done, the best so far and the time left."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self._progress = Progress(
+            TextColumn("fits"),
+            MofNCompleteColumn(),
+            BarColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[best]}"),
+            console=Console(stderr=True),
+        )
+        self._task = self._progress.add_task("", total=None, best="")
+        self._progress.start()
+
+    def show(self, done: int, total: int, best: str) -> None:
+        self._progress.update(self._task, completed=done, total=total, best=best)
+
+    def close(self) -> None:
+        self._progress.stop()

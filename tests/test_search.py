@@ -1,0 +1,323 @@
+"""PSVCCV finds what GridSearchCV finds, whatever the data, splits, scorer and memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from small_data import blobs, noisy
+
+from psvm import PSVC, PSVCCV, LinearPSVC
+
+CS, GAMMAS = [0.3, 3.0, 30.0], [0.01, 0.1]
+GRID = {"C": CS, "gamma": GAMMAS}
+
+
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X)[::3], y[::3]
+
+
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return scale(X), y
+
+
+def digits(n=560):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    return X[:n] / 16.0, y[:n]
+
+
+def scores(search):
+    return search.cv_results_["mean_test_score"]
+
+
+def assert_same_scores(search, other, tolerance=0.003):
+    assert search.cv_results_["params"] == other.cv_results_["params"]
+    for split in range(search.n_splits_):
+        key = f"split{split}_test_score"
+        assert search.cv_results_[key] == pytest.approx(other.cv_results_[key], abs=0.03)
+    assert scores(search) == pytest.approx(scores(other), abs=tolerance)
+
+
+def grid_search(model, grid, X, y, cv=5, scoring=None, **params):
+    return GridSearchCV(model, grid, cv=cv, scoring=scoring, refit=False).fit(X, y, **params)
+
+
+@pytest.mark.parametrize("load", [cancer, wine, digits])
+def test_same_scores_as_svc(load):
+    X, y = load()
+    search = PSVCCV(ps=(1,), Cs=CS, gammas=GAMMAS).fit(X, y)
+    svc = grid_search(SVC(break_ties=True), GRID, X, y)
+    assert scores(search) == pytest.approx(scores(svc), abs=0.003)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("load", [cancer, wine])
+def test_same_scores_as_psvc(load, multi_class):
+    X, y = load()
+    ps = [1, 1.25, 3]
+    search = PSVCCV(ps, CS, GAMMAS, multi_class=multi_class, cv=3).fit(X, y)
+    own = grid_search(PSVC(multi_class=multi_class), {**GRID, "p": ps}, X, y, cv=3)
+    assert_same_scores(search, own)
+
+
+def test_many_rows_are_searched_coarsely_and_chosen_finely():
+    """Beyond 1000 rows: gaps of 1e-3, of 1e-4 near the best, and still the scores of SVC."""
+    X, y = noisy(n=1200, d=6, seed=3, noise=1.0)
+    search = PSVCCV(ps=(1, 1.5), Cs=CS, gammas=GAMMAS, cv=2).fit(X, y)
+    own = grid_search(PSVC(), {**GRID, "p": [1, 1.5]}, X, y, cv=2)
+    assert_same_scores(search, own)
+    gaps = search.cv_results_["max_dual_gap"]
+    near = scores(search) >= scores(search).max() - 0.001
+    assert gaps.max() <= 1e-3
+    assert gaps[near].max() <= 1e-4
+    assert gaps.max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("kernel", "extra"),
+    [("laplacian", {}), ("exponential", {}), ("poly", {"coef0": 1.0, "degree": 2}),
+     ("sigmoid", {"coef0": 0.1})],
+)  # fmt: skip
+def test_other_kernels(kernel, extra):
+    X, y = noisy(n=120, d=4, seed=1)
+    Cs, gammas = [0.1, 1.0], [0.01, 0.1]
+    search = PSVCCV((1, 2), Cs, gammas, kernel=kernel, cv=3, **extra).fit(X, y)
+    grid = {"p": [1, 2], "C": Cs, "gamma": gammas}
+    own = grid_search(PSVC(kernel=kernel, **extra), grid, X, y, cv=3)
+    assert_same_scores(search, own, tolerance=0.0084)
+
+
+def test_kernels_without_a_width():
+    """A callable, its matrix and the linear kernel agree; there is no gamma to choose."""
+    X, y = noisy(n=200, d=4, seed=1, shift=3.0)
+    linear = PSVCCV((1, 2), [0.1, 1.0], kernel="linear").fit(X, y)
+    matrix = PSVCCV((1, 2), [0.1, 1.0], kernel="precomputed").fit(X @ X.T, y)
+    assert isinstance(linear.best_estimator_, LinearPSVC)
+    assert set(linear.best_params_) == {"p", "C"}
+    assert_same_scores(linear, matrix)
+    called = PSVCCV((1, 2), [0.1, 1.0], [1.0], kernel=lambda A, B: A @ B.T).fit(X, y)
+    assert scores(called) == pytest.approx(scores(linear), abs=0.003)
+    assert matrix.predict(X @ X.T).tolist() == linear.predict(X).tolist()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
+def test_sparse_rows(kernel):
+    X, y = blobs(n=120, classes=3, d=6)
+    X[np.abs(X) < 1.0] = 0.0
+    dense = PSVCCV((1, 2), CS, GAMMAS, kernel=kernel, cv=3).fit(X, y)
+    sparse = PSVCCV((1, 2), CS, GAMMAS, kernel=kernel, cv=3).fit(sp.csr_matrix(X), y)
+    assert_same_scores(sparse, dense, tolerance=0.009 if kernel == "linear" else 1e-12)
+    assert sparse.score(sp.csr_matrix(X), y) == pytest.approx(dense.score(X, y), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [KFold(4, shuffle=True, random_state=0), RepeatedStratifiedKFold(n_splits=3, n_repeats=2,
+     random_state=0), ShuffleSplit(4, test_size=0.2, random_state=0)],
+    ids=lambda cv: type(cv).__name__,
+)  # fmt: skip
+def test_splitters(cv):
+    X, y = wine()
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=cv).fit(X, y)
+    own = grid_search(PSVC(), {**GRID, "p": [1, 2]}, X, y, cv=cv)
+    assert_same_scores(search, own)
+    held_out = np.isin(np.arange(y.size), np.concatenate([test for _, test in cv.split(X, y)]))
+    assert np.array_equal(np.isfinite(search.cross_val_decision_).all(axis=1), held_out)
+
+
+def test_groups():
+    X, y = cancer()
+    groups = np.arange(y.size) // 40
+    cv = GroupKFold(4)
+    search = PSVCCV((1.5,), CS, GAMMAS, cv=cv).fit(X, y, groups=groups)
+    own = grid_search(PSVC(p=1.5), GRID, X, y, cv=cv, groups=groups)
+    assert scores(search) == pytest.approx(scores(own), abs=0.003)
+    assert search.n_splits_ == 4
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {"no": 3.0}])
+def test_weights_and_string_labels(class_weight):
+    X, y = noisy(n=150, d=4, seed=5)
+    y = np.where(y > 0, "yes", "no")
+    weights = np.random.default_rng(0).integers(0, 4, size=y.size).astype(float)
+    given = {"class_weight": class_weight, "fit_intercept": class_weight is None}
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=4, **given).fit(X, y, sample_weight=weights)
+    own = grid_search(PSVC(**given), {**GRID, "p": [1, 2]}, X, y, cv=4, sample_weight=weights)
+    assert_same_scores(search, own)
+    assert search.classes_.tolist() == ["no", "yes"]
+    assert set(search.predict(X)) <= {"no", "yes"}
+
+
+def auc_of_scores(model, X, y):
+    assert X.shape[0] == y.size
+    return roc_auc_score(y, model.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    ["accuracy", "balanced_accuracy", "f1", "roc_auc", "average_precision", auc_of_scores,
+     make_scorer(lambda y, z: float(np.mean(y == z)))],
+)  # fmt: skip
+def test_scorers(scoring):
+    X, y = cancer()
+    search = PSVCCV((1, 2), [1.0, 10.0], GAMMAS, cv=3, scoring=scoring).fit(X, y)
+    own = grid_search(PSVC(), {"C": [1.0, 10.0], "gamma": GAMMAS, "p": [1, 2]}, X, y, 3, scoring)
+    assert scores(search) == pytest.approx(scores(own), abs=0.003)
+    assert 0.5 < search.score(X, y) <= 1.0
+
+
+def test_scorers_of_probabilities():
+    """Held-out probabilities come from sigmoids of the other splits."""
+    X, y = wine()
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=4, scoring="neg_log_loss").fit(X, y)
+    assert np.all(scores(search) < 0.0)
+    assert search.best_score_ > -0.2
+    assert search.best_score_ == scores(search).max()
+
+
+# --- choice --------------------------------------------------------------------------------------
+
+
+def test_ties_go_to_fewer_support_vectors():
+    X, y = wine()
+    search = PSVCCV(cv=3).fit(X, y)
+    results = search.cv_results_
+    top = np.flatnonzero(scores(search) >= scores(search).max() - 1e-12)
+    assert top.size > 1
+    assert search.best_index_ == min(top, key=lambda c: (results["mean_n_support"][c], c))
+    assert results["rank_test_score"][search.best_index_] == 1
+
+
+def test_one_standard_error():
+    X, y = cancer()
+    best, simple = (PSVCCV((1, 2), 6, 5, rule=rule).fit(X, y) for rule in ("best", "one_se"))
+    results = simple.cv_results_
+    split = np.array([results[f"split{s}_test_score"][best.best_index_] for s in range(5)])
+    limit = best.best_score_ - split.std(ddof=1) / np.sqrt(5)
+    allowed = scores(simple) >= limit - 1e-12
+    supports = results["mean_n_support"]
+    assert supports[simple.best_index_] == supports[allowed].min()
+    assert supports[simple.best_index_] < supports[best.best_index_]
+
+
+def test_support_vectors_are_counted():
+    X, y = cancer()
+    search = PSVCCV((1, 2), [1.0], [0.03], cv=3).fit(X, y)
+    for cell, params in enumerate(search.cv_results_["params"]):
+        counts = [
+            PSVC(**params).fit(X[train], y[train]).n_support_.sum()
+            for train, _ in StratifiedKFold(3).split(X, y)
+        ]
+        assert search.cv_results_["mean_n_support"][cell] == pytest.approx(
+            np.mean(counts), rel=0.05
+        )
+
+
+def test_default_grids_follow_the_data():
+    X, y = noisy(n=80, d=3)
+    small = PSVCCV((1,), cv=2).fit(X, y).cv_results_
+    large = PSVCCV((1,), cv=2).fit(1000.0 * X, y).cv_results_
+    assert np.unique(small["param_gamma"]).size == 5
+    assert np.unique(small["param_C"]).size == 6
+    widths = [np.asarray(results["param_gamma"]) for results in (small, large)]
+    assert widths[1] == pytest.approx(1e-6 * widths[0])
+    assert large["mean_test_score"] == pytest.approx(small["mean_test_score"], abs=1e-9)
+    scaled = PSVCCV((1,), 4, kernel="linear", cv=2)
+    a, b = (clone(scaled).fit(c * X, y).cv_results_ for c in (1.0, 1000.0))
+    assert np.asarray(b["param_C"]) == pytest.approx(1e-6 * np.asarray(a["param_C"]))
+    assert a["mean_test_score"] == pytest.approx(b["mean_test_score"], abs=1e-9)
+
+
+def test_cv_results_have_the_keys_of_grid_search():
+    X, y = noisy(n=60)
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=3).fit(X, y)
+    own = grid_search(PSVC(), {**GRID, "p": [1, 2]}, X, y, cv=3)
+    assert set(own.cv_results_) <= set(search.cv_results_)
+    for name in ("param_p", "param_C", "param_gamma"):
+        assert np.ma.isMaskedArray(search.cv_results_[name])
+        assert np.array_equal(search.cv_results_[name], own.cv_results_[name].astype(float))
+    assert search.best_score_ == scores(search)[search.best_index_]
+    assert search.best_params_ == search.cv_results_["params"][search.best_index_]
+    assert len(pd.DataFrame(search.cv_results_)) == 12
+
+
+def test_held_out_decisions_are_those_of_models_that_have_not_seen_the_row():
+    X, y = wine()
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=3).fit(X, y)
+    expected = np.empty((y.size, 3))
+    for train, test in StratifiedKFold(3).split(X, y):
+        model = PSVC(**search.best_params_).fit(X[train], y[train])
+        expected[test] = model.decision_function(X[test])
+    assert search.cross_val_decision_ == pytest.approx(expected, abs=1e-6)
+
+
+# --- memory and threads --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """600 rows of 40 features: distances are worth keeping."""
+    X, y = noisy(n=600, d=40, seed=2, noise=2.0)
+    return X, y, PSVCCV((1, 2), CS[:2], [0.005, 0.02, 0.05], cv=3, n_jobs=2)
+
+
+@pytest.mark.parametrize("cache_size", [4.5, 3.0, 1.5, 0.5])
+def test_less_memory_gives_equal_scores(wide, cache_size):
+    """Distances and two matrices; two; one; none at all. A matrix takes 1.4 MB."""
+    X, y, search = wide
+    search = clone(search)
+    roomy = clone(search).fit(X, y)
+    tight = search.set_params(cache_size=cache_size).fit(X, y)
+    assert scores(tight) == pytest.approx(scores(roomy), abs=0.003)
+    assert tight.best_params_ == roomy.best_params_
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3, 16])
+def test_threads_do_not_change_anything(wide, n_jobs):
+    X, y, search = wide
+    one, many = (clone(search).set_params(n_jobs=jobs).fit(X, y) for jobs in (2, n_jobs))
+    assert np.array_equal(scores(one), scores(many))
+    assert np.array_equal(one.cross_val_decision_, many.cross_val_decision_)
+
+
+def test_cells_that_cannot_be_solved_are_told():
+    """A kernel that is far from positive semidefinite."""
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(90, 90))
+    y = np.where(rng.random(90) > 0.5, 1, -1)
+    search = PSVCCV((2,), [100.0], kernel="precomputed", cv=3, refit=False)
+    with pytest.warns(ConvergenceWarning, match="max_dual_gap"):
+        search.fit(K + K.T, y)
+    assert search.cv_results_["max_dual_gap"].max() > 1e-2
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_splits_that_miss_a_class(multi_class):
+    """As in GridSearchCV a model of two classes is scored; the absent class has -inf."""
+    X, y = blobs(n=90, classes=3)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    # The first split trains without class 0, the second with all classes.
+    splits = [(np.arange(30, 90), np.arange(30)), (np.arange(0, 90, 2), np.arange(1, 90, 2))]
+    search = PSVCCV((1, 2), CS, [0.1], cv=splits, multi_class=multi_class).fit(X, y)
+    grid = {"p": [1, 2], "C": CS, "gamma": [0.1]}
+    own = grid_search(PSVC(multi_class=multi_class), grid, X, y, cv=splits)
+    assert_same_scores(search, own)
+    assert np.all(search.cross_val_decision_[:30:2, 0] == -np.inf)
+    assert np.isfinite(search.cross_val_decision_[31::2]).all()
+    assert search.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(90))
