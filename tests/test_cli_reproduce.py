@@ -92,7 +92,7 @@ def test_help_loads_nothing_heavy():
         (["reproduce", "table1", "--dataset", "usps"], "'usps' is no data set of table1"),
         (["reproduce", "figure2", "--dataset", "wine"], "figure2 has none"),
         (["reproduce", "all", "--sloppy"], "No such option: --sloppy"),
-        (["predict"], "No such command 'predict'"),
+        (["forecast"], "No such command 'forecast'"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(capsys, words, message):
@@ -167,7 +167,7 @@ def test_without_typer_the_command_says_what_to_install(capsys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["--help"]) == 1
-    message = "psvm: the command line needs typer: pip install 'psvm[paper]'\n"
+    message = "psvm: the command line needs typer: pip install 'psvm[cli]'\n"
     assert capsys.readouterr().err == message
 
 

@@ -9,8 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-INSTALL = "pip install 'psvm[paper]'"
-"""What brings everything the commands need."""
+_OF_CLI = ("polars", "rich", "skops", "typer")
+
+
+def install_of(package: str | None) -> str:
+    """What to type to get a package that a command needs."""
+    extra = "cli" if str(package).partition(".")[0] in _OF_CLI else "paper"
+    return f"pip install 'psvm[{extra}]'"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,9 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         from psvm.cli.app import run
+
+        return run(arguments)
+    except KeyboardInterrupt:  # already while it starts
+        return 130
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.stderr.write(f"psvm: the command line needs {error.name}: {INSTALL}\n")
+        sys.stderr.write(f"psvm: the command line needs {error.name}: {install_of(error.name)}\n")
         return 1
-    return run(arguments)

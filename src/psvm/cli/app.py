@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-import traceback
-from collections.abc import Sequence
-from importlib.metadata import version
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from psvm.cli import INSTALL
+from psvm.cli import install_of
+from psvm.cli.bench import bench
+from psvm.cli.demo import demo
+from psvm.cli.evaluate import evaluate
+from psvm.cli.export import export
+from psvm.cli.fit import fit
+from psvm.cli.info import info
+from psvm.cli.predict import predict
 from psvm.cli.reproduce import reproduce
+from psvm.cli.tune import tune
 
 app = typer.Typer(
     name="psvm",
@@ -24,6 +32,8 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"psvm {version('psvm')}")
         raise typer.Exit
 
@@ -37,10 +47,31 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Support vector machines with the p-norm hinge loss."""
+    """Support vector machines with the p-norm hinge loss.
+
+    Exit codes: 0 if all went well, 1 for a failure, 2 for wrong usage, 130 after Ctrl-C.
+    """
 
 
-app.command()(reproduce)
+def _add(command: Callable[..., None], panel: str, **settings: Any) -> None:
+    """Add a command; its help is its docstring with the lines of each paragraph joined."""
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    app.command(help=text, rich_help_panel=panel, **settings)(command)
+
+
+MODELS: list[Callable[..., None]] = [fit, tune, predict, evaluate, info, export]
+EVIDENCE: list[Callable[..., None]] = [demo, reproduce]
+for item in MODELS:
+    _add(item, "Models")
+for item in EVIDENCE:
+    _add(item, "Examples and evidence")
+# Whatever follows `bench` is for the benchmarks, --help too.
+_add(
+    bench,
+    "Examples and evidence",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -58,21 +89,48 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(words, prog_name="psvm", standalone_mode=False)
+        with warnings.catch_warnings():
+            _show_warnings_in_one_line()
+            code = app(words, prog_name="psvm", standalone_mode=False)
+        sys.stdout.flush()  # a full disk or a closed pipe shows here, and not after the end
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # Whoever read the output has enough; without this Python complains once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as end:  # so ends typer where a pipe breaks, or after a completion
+        return end.code if isinstance(end.code, int) else 1
+    except BrokenPipeError:  # whoever read the output has enough
+        _forget_output()
         return 1
     except Exception as error:
+        _forget_output()
         if "--debug" in words:
+            import traceback
+
             traceback.print_exc()
         message = _what_to_tell(error)
         if message:
             sys.stderr.write(f"psvm: {message}\n")
         return 2 if getattr(error, "exit_code", None) == 2 else 1
+
+
+def _forget_output() -> None:
+    """Drop what standard output does not take, of which Python would complain again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warnings_in_one_line() -> None:
+    """Warnings for the user are lines like errors; those for programmers are not shown."""
+    warnings.simplefilter("default")
+    for kind in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+        warnings.simplefilter("ignore", kind)
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        sys.stderr.write(f"psvm: warning: {' '.join(str(message).split())}\n")
+
+    warnings.showwarning = show
 
 
 def _what_to_tell(error: Any) -> str:
@@ -82,9 +140,17 @@ def _what_to_tell(error: Any) -> str:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "psvm"
         return f"{message} (see {command} --help)" if message else ""
-    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("psvm"):
-        return f"this command needs {error.name}: {INSTALL}"
     text = " ".join(str(error).split())
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("psvm"):
+        return (
+            text
+            if "pip install" in text
+            else f"this command needs {error.name}: {install_of(error.name)}"
+        )
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, OSError | ValueError) and text:
         return text
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; fit fewer rows, or use --linear"
     return f"{type(error).__name__}: {text} (--debug shows where)"

@@ -1,0 +1,169 @@
+"""A fitted model as the commands see it: its classifier, and what columns it expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from psvm.cli.columns import as_texts, checked_numbers
+from psvm.cli.errors import DataError, listed
+from psvm.cli.matrices import MatrixBlock
+from psvm.cli.reading import Matrix, Table
+from psvm.cli.tables import TableBlock
+from psvm.cli.training import refuse_entries
+
+
+class Model:
+    """A classifier with its preprocessing.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A pipeline or a bare classifier.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.classes = np.asarray(estimator.classes_)
+        names = getattr(estimator, "feature_names_in_", None)
+        self.columns = None if names is None else [str(name) for name in names]
+        self.n_features = int(estimator.n_features_in_)
+        parts = list(_parts(estimator))
+        self.imputes = any(type(part).__name__.endswith("Imputer") for part in parts)
+        self._categories = _categories(parts)
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """Read a model file."""
+        from psvm.persistence import load
+
+        return cls(load(path))
+
+    @property
+    def classifier(self) -> Any:
+        """The PSVC or LinearPSVC inside."""
+        return innermost(self.estimator)
+
+    @property
+    def texts(self) -> list[str]:
+        """Columns that hold texts."""
+        return list(self._categories)
+
+    def decision(self, X: Any) -> Any:
+        """Decision values; of the classifier inside, where probabilities were learned on top."""
+        if hasattr(self.estimator, "decision_function"):
+            return self.estimator.decision_function(X)
+        if hasattr(self.estimator, "steps") and len(self.estimator.steps) > 1:
+            X = self.estimator[:-1].transform(X)
+        return self.classifier.decision_function(X)
+
+    # --- rows of a file as the model wants them --------------------------------------------------
+
+    def columns_in(self, data: Table, target: str | None) -> list[str]:
+        """The columns of a table to read, in the model's order; an error names the missing ones."""
+        if self.columns is None:
+            others = [name for name in data.columns if name != target]
+            if len(others) != self.n_features:
+                what = f"{len(others)} columns, but the model, which knows no names, expects"
+                raise DataError(data.name, f"{what} {self.n_features}")
+            return others
+        if missing := [name for name in self.columns if name not in data.columns]:
+            number = "column" if len(missing) == 1 else "columns"
+            what = f"the model expects the {number} {listed(missing)}, which the file has not"
+            raise DataError(data.name, f"{what}; it has {listed(data.columns)}")
+        return self.columns
+
+    def table_rows(self, block: TableBlock, columns: list[str], file: str) -> Any:
+        """Rows of a table, checked, as the estimator takes them."""
+        series = [
+            self._texts(block, name, file)
+            if name in self._categories
+            else checked_numbers(block, name, file, may_miss=self.imputes)
+            for name in columns
+        ]
+        frame = pl.DataFrame(series)
+        return frame if self.columns is not None else frame.to_numpy()
+
+    def _texts(self, block: TableBlock, name: str, file: str) -> pl.Series:
+        texts = as_texts(block.frame.get_column(name))
+        if texts.null_count() and not self.imputes:
+            row = int(texts.is_null().arg_max() or 0)
+            what = "the value is missing: fill it in, remove the row, or fit with --impute"
+            raise DataError(file, what, place=block.place(row), column=name)
+        return texts
+
+    def unknown_texts(self, rows: Any) -> dict[str, int]:
+        """How many cells of each text column hold something the fit did not see."""
+        counts = {
+            name: int((~rows.get_column(name).drop_nulls().is_in(known)).sum())
+            for name, known in self._categories.items()
+        }
+        return {name: count for name, count in counts.items() if count}
+
+    def check_matrix(self, data: Matrix) -> None:
+        """Raise if a file without names is given to a model that goes by names."""
+        if self.columns is None:
+            return
+        if data.feature_names is None:
+            what = f"it names no columns, but the model expects {listed(self.columns)}"
+            raise DataError(data.name, f"{what}; an NPZ file may have an array feature_names")
+        if missing := [name for name in self.columns if name not in data.feature_names]:
+            raise DataError(data.name, f"the model expects the columns {listed(missing)}")
+        if self.texts:
+            raise DataError(data.name, f"the model expects texts in {listed(self.texts)}")
+
+    def matrix_rows(self, block: MatrixBlock, data: Matrix) -> Any:
+        """Rows of a matrix, checked, as the estimator takes them."""
+        X = block.X
+        refuse_entries(X, block.place, data.name, may_miss=self.imputes)
+        if self.columns is not None and data.feature_names is not None:
+            where = {name: column for column, name in enumerate(data.feature_names)}
+            dense = X.toarray() if data.sparse else X
+            chosen = dense[:, [where[name] for name in self.columns]]
+            return pl.DataFrame(chosen.astype(np.float64), schema=self.columns)
+        if data.sparse:
+            # Further features were always zero in the fit: like columns that are not the model's.
+            X = X[:, : self.n_features]
+            X.resize(X.shape[0], self.n_features)
+        elif X.shape[1] != self.n_features:
+            what = f"X has {X.shape[1]} columns, the model expects {self.n_features}"
+            raise DataError(data.name, what)
+        return X
+
+
+def innermost(estimator: Any) -> Any:
+    """The classifier inside pipelines, searches and calibration."""
+    while True:
+        if hasattr(estimator, "steps"):
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "calibrated_classifiers_"):
+            estimator = estimator.calibrated_classifiers_[0].estimator
+        else:
+            return estimator
+
+
+def _parts(estimator: Any) -> Iterator[Any]:
+    """All steps of a pipeline, those inside column transformers too."""
+    yield estimator
+    for _, step in getattr(estimator, "steps", ()):
+        yield from _parts(step)
+    for _, part, _ in getattr(estimator, "transformers_", ()):
+        yield from _parts(part)
+
+
+def _categories(parts: list[Any]) -> dict[str, list[str]]:
+    """Text columns and the categories of each."""
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        for _, inside, columns in getattr(part, "transformers_", ()):
+            for step in _parts(inside):
+                if hasattr(step, "categories_"):
+                    named = zip(columns, step.categories_, strict=True)
+                    found |= {str(name): [str(one) for one in known] for name, known in named}
+    return found

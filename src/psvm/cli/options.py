@@ -1,0 +1,229 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+READING = "How to read the data"
+LEARNING = "The classifier"
+COLUMNS = "Columns"
+
+
+class KernelName(StrEnum):
+    """Kernels that need nothing but numbers."""
+
+    rbf = "rbf"
+    linear = "linear"
+    poly = "poly"
+    sigmoid = "sigmoid"
+    laplacian = "laplacian"
+    exponential = "exponential"
+
+
+class ClassWeight(StrEnum):
+    """How classes are weighed."""
+
+    balanced = "balanced"
+
+
+class MultiClass(StrEnum):
+    """How several classes become binary problems."""
+
+    ovo = "ovo"
+    ovr = "ovr"
+
+
+class Rule(StrEnum):
+    """Which of the combinations that were tried is taken."""
+
+    best = "best"
+    one_se = "one_se"
+
+
+def positive(value: float | None) -> float | None:
+    """Refuse numbers that are not above 0."""
+    if value is not None and not value > 0:
+        raise typer.BadParameter(f"must be above 0, got {value:g}")
+    return value
+
+
+def at_least_one(value: float | None) -> float | None:
+    """Refuse what is no exponent of the hinge."""
+    if value is not None and not 1 <= value < math.inf:
+        raise typer.BadParameter(f"must be a finite number of at least 1, got {value:g}")
+    return value
+
+
+def share(value: float | None) -> float | None:
+    """Refuse what is no part of a whole."""
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(f"must be between 0 and 1, got {value:g}")
+    return value
+
+
+def gamma_of(text: str) -> str | float:
+    """A kernel width: "scale", "auto" or a number above 0."""
+    if text in ("scale", "auto"):
+        return text
+    try:
+        gamma = float(text)
+    except ValueError:
+        raise typer.BadParameter(f"must be scale, auto or a number, got {text!r}") from None
+    if not 0 < gamma < math.inf:
+        raise typer.BadParameter(f"must be above 0 and finite, got {text}")
+    return gamma
+
+
+def several(parse: Callable[[str], object]) -> Callable[[str | None], str | None]:
+    """A check of numbers with commas between them, each as ``parse`` takes it."""
+
+    def check(text: str | None) -> str | None:
+        for part in (text or "").split(",") if text is not None else ():
+            try:
+                parse(part.strip())
+            except ValueError:
+                raise typer.BadParameter(f"{part!r} is no number (write 0.1,1,10)") from None
+        return text
+
+    return check
+
+
+def one_character(text: str | None) -> str | None:
+    r"""A delimiter; ``\t`` is the tab."""
+    text = "\t" if text == "\\t" else text
+    if text is not None and len(text) != 1:
+        raise typer.BadParameter(f"must be one character, got {text!r}")
+    return text
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV (also gzipped), Parquet, Arrow/Feather, NPZ or LIBSVM file; - is standard "
+        "input.",
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by fit or tune.")]
+ModelOutput = Annotated[
+    Path, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="Column with the labels (array of an NPZ file; not for LIBSVM files).",
+        show_default=False,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Leave this column out; may be repeated.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Impute = Annotated[
+    bool,
+    typer.Option(
+        "--impute",
+        help="Replace missing values by the column's median, texts by its most frequent one.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Scale = Annotated[
+    bool | None,
+    typer.Option(
+        "--scale/--no-scale",
+        help="Bring columns to mean 0 and variance 1.",
+        show_default="--scale, but --no-scale for sparse data",
+        rich_help_panel=COLUMNS,
+    ),
+]
+MaxCategories = Annotated[
+    int,
+    typer.Option(
+        "--max-categories",
+        min=1,
+        help="Refuse text columns with more different values than this.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHAR",
+        callback=one_character,
+        help="What separates the fields of a text file.",
+        show_default="found out",
+        rich_help_panel=READING,
+    ),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first line has values; columns are called 1, 2, ...",
+        rich_help_panel=READING,
+    ),
+]
+ZeroBased = Annotated[
+    bool,
+    typer.Option(
+        "--zero-based",
+        help="The LIBSVM file counts its features from 0, not from 1.",
+        rich_help_panel=READING,
+    ),
+]
+ClassWeights = Annotated[
+    ClassWeight | None,
+    typer.Option(
+        "--class-weight", help="Weigh classes inversely to their size.", rich_help_panel=LEARNING
+    ),
+]
+MultiClassWay = Annotated[
+    MultiClass,
+    typer.Option(
+        "--multi-class",
+        help="Several classes: every pair (ovo), or each against the rest (ovr).",
+        rich_help_panel=LEARNING,
+    ),
+]
+Tol = Annotated[
+    float,
+    typer.Option(
+        "--tol",
+        callback=positive,
+        help="Relative duality gap at which a fit is done.",
+        rich_help_panel=LEARNING,
+    ),
+]
+TestSize = Annotated[
+    float | None,
+    typer.Option(
+        "--test-size",
+        metavar="SHARE",
+        callback=share,
+        help="Keep this share of the rows for a test, as .2.",
+        show_default="none",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Of the random split.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="Threads.", show_default="one per CPU"),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+Json = Annotated[bool, typer.Option("--json", help="The result as JSON on standard output.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]

@@ -1,0 +1,71 @@
+"""From columns to a classifier: the preprocessing that travels inside a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psvm.cli.training import TrainingSet
+
+CLASSIFIER = "classifier"
+"""Name of the last step."""
+
+
+def with_preprocessing(
+    classifier: Any, training: TrainingSet, *, scale: bool | None, impute: bool
+) -> Any:
+    """The classifier after what its columns need, as a scikit-learn pipeline.
+
+    Parameters
+    ----------
+    classifier : estimator
+        The last step.
+    training : TrainingSet
+        Says which columns are texts.
+    scale : bool or None
+        Whether numbers get mean 0 and variance 1; None does it unless the data is sparse.
+    impute : bool
+        Whether missing values are filled in.
+
+    Returns
+    -------
+    estimator
+        The classifier itself if nothing goes before it.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    scale = not training.sparse if scale is None else scale
+    numeric = _numeric_steps(scale=scale, impute=impute, sparse=training.sparse)
+    if not training.texts:
+        return Pipeline([*numeric, (CLASSIFIER, classifier)]) if numeric else classifier
+    parts = [("texts", Pipeline(_text_steps(impute=impute)), training.texts)]
+    if training.numbers:
+        numbers = Pipeline(numeric) if numeric else "passthrough"
+        parts.insert(0, ("numbers", numbers, training.numbers))
+    columns = ColumnTransformer(parts, verbose_feature_names_out=False)
+    return Pipeline([("columns", columns), (CLASSIFIER, classifier)])
+
+
+def _numeric_steps(*, scale: bool, impute: bool, sparse: bool) -> list[tuple[str, Any]]:
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    steps: list[tuple[str, Any]] = []
+    if impute:
+        steps.append(("impute", SimpleImputer(strategy="median")))
+    if scale:
+        # Without the mean, zeros stay zeros.
+        steps.append(("scale", StandardScaler(with_mean=not sparse)))
+    return steps
+
+
+def _text_steps(*, impute: bool) -> list[tuple[str, Any]]:
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
+    steps: list[tuple[str, Any]] = []
+    if impute:
+        steps.append(("impute", SimpleImputer(missing_values=None, strategy="most_frequent")))
+    # A text that was not there in the fit is none of the categories: all zeros.
+    steps.append(("encode", OneHotEncoder(handle_unknown="ignore")))
+    return steps

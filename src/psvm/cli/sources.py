@@ -1,0 +1,138 @@
+"""Bytes of a data file: from disk or standard input, compressed or not, and what format they are.
+
+The content decides the format, not the name: ``-`` has no name, and names lie.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import BinaryIO
+
+from psvm.cli.errors import DataError
+
+BLOCK_BYTES = 1 << 24
+"""How much text is read at a time: its numbers take some hundred megabytes at most."""
+
+_HEAD_BYTES = 1 << 16
+_GZIP = b"\x1f\x8b"
+
+
+class Format(Enum):
+    """What a data file may be."""
+
+    DELIMITED = "CSV or TSV"
+    PARQUET = "Parquet"
+    ARROW = "Arrow"
+    ARROW_STREAM = "Arrow stream"
+    NPZ = "NPZ"
+    LIBSVM = "LIBSVM"
+
+
+_MAGIC = {
+    b"PAR1": Format.PARQUET,
+    b"ARROW1": Format.ARROW,
+    b"\xff\xff\xff\xff": Format.ARROW_STREAM,
+    b"PK\x03\x04": Format.NPZ,
+}
+_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_LIBSVM_LINE = re.compile(rb"\s*%b(?:\s+(?:qid|\d+):%b)*\s*(?:#.*)?" % (_NUMBER, _NUMBER))
+
+
+class Source:
+    """A file, or standard input for ``-``, opened for one reading.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.standard_input = str(path) == "-"
+        self.name = "standard input" if self.standard_input else str(path)
+        self.path: Path | None = None
+        raw: BinaryIO = sys.stdin.buffer if self.standard_input else path.open("rb")
+        self._opened = [] if self.standard_input else [raw]
+        try:
+            self._begin(raw, path)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, raw: BinaryIO, path: Path) -> None:
+        """Look at the first bytes and, if they say so, through the compression."""
+        start = raw.read(len(_GZIP))
+        whole: BinaryIO = io.BufferedReader(_Rejoined(start, raw))
+        self._stream = gzip.GzipFile(fileobj=whole) if start == _GZIP else whole
+        if not self.standard_input and start != _GZIP:
+            self.path = path
+        self.head = self._read(_HEAD_BYTES)
+        self._unread = self.head
+        if not self.head.strip():
+            raise DataError(self.name, "the file is empty")
+
+    def close(self) -> None:
+        """Close what was opened; standard input stays as it is."""
+        for stream in self._opened:
+            stream.close()
+
+    @property
+    def format(self) -> Format:
+        """What the first bytes say."""
+        for magic, found in _MAGIC.items():
+            if self.head.startswith(magic):
+                return found
+        return Format.LIBSVM if _looks_like_libsvm(self.head) else Format.DELIMITED
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(self.name, "the gzip data is damaged or cut short") from error
+
+    def pieces(self) -> Iterator[bytes]:
+        """All bytes, in order, :data:`BLOCK_BYTES` at a time."""
+        piece = self._unread + self._read(max(0, BLOCK_BYTES - len(self._unread)))
+        self._unread = b""
+        while piece:
+            yield piece
+            piece = self._read(BLOCK_BYTES)
+
+    def seekable(self) -> Path | io.BytesIO:
+        """For formats that are read from their end: the file itself, else all of it in memory."""
+        return self.path if self.path is not None else io.BytesIO(b"".join(self.pieces()))
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have been taken, put together again."""
+
+    def __init__(self, start: bytes, rest: BinaryIO) -> None:
+        self._start, self._rest = start, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        given = self._start[: len(buffer)] or self._rest.read(len(buffer))
+        self._start = self._start[len(given) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+
+def _looks_like_libsvm(head: bytes) -> bool:
+    """Whether the first lines are ``label index:value ...``, some with a value."""
+    lines = head.splitlines()[:20]
+    if len(head) == _HEAD_BYTES and len(lines) > 1:
+        lines.pop()  # cut off
+    if len(head) == _HEAD_BYTES and len(lines) == 1:
+        lines = [lines[0].rpartition(b" ")[0]]
+    lines = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    some = any(b":" in line.split(b"#")[0] for line in lines)
+    return some and all(_LIBSVM_LINE.fullmatch(line) for line in lines)

@@ -1,0 +1,138 @@
+"""``psvm tune``: p, C and the kernel width by cross-validation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from psvm.cli import options as opt
+from psvm.cli.show import show_json
+
+
+def tune(
+    data: opt.Data,
+    output: opt.ModelOutput,
+    target: opt.Target = None,
+    ps: Annotated[
+        str | None,
+        typer.Option(
+            "--ps",
+            metavar="1,1.5,2",
+            callback=opt.several(float),
+            help="Exponents to try.",
+            show_default="1,1.25,1.5,2,3",
+            rich_help_panel=opt.LEARNING,
+        ),
+    ] = None,
+    Cs: Annotated[
+        str | None,
+        typer.Option(
+            "--Cs",
+            metavar="0.1,1,10",
+            callback=opt.several(float),
+            help="Costs of slack to try.",
+            show_default="by the data",
+            rich_help_panel=opt.LEARNING,
+        ),
+    ] = None,
+    gammas: Annotated[
+        str | None,
+        typer.Option(
+            "--gammas",
+            metavar="0.01,0.1",
+            callback=opt.several(float),
+            help="Kernel widths to try.",
+            show_default="by the data",
+            rich_help_panel=opt.LEARNING,
+        ),
+    ] = None,
+    kernel: Annotated[
+        opt.KernelName, typer.Option("--kernel", help="Kernel.", rich_help_panel=opt.LEARNING)
+    ] = opt.KernelName.rbf,
+    class_weight: opt.ClassWeights = None,
+    cv: Annotated[int, typer.Option("--cv", min=2, help="Folds of the cross-validation.")] = 5,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            "--scoring",
+            metavar="NAME",
+            help="Score of scikit-learn, as roc_auc or f1_macro.",
+            show_default="accuracy",
+        ),
+    ] = None,
+    rule: Annotated[
+        opt.Rule,
+        typer.Option(
+            "--rule", help="Take the best score, or the simplest model within a standard error."
+        ),
+    ] = opt.Rule.best,
+    top: Annotated[int, typer.Option("--top", min=1, help="Rows of the table.")] = 10,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Also write a report with pictures, one HTML file.",
+            show_default="none",
+        ),
+    ] = None,
+    test_size: opt.TestSize = None,
+    seed: opt.Seed = 0,
+    scale: opt.Scale = None,
+    impute: opt.Impute = False,
+    drop: opt.Drop = None,
+    max_categories: opt.MaxCategories = 50,
+    delimiter: opt.Delimiter = None,
+    no_header: opt.NoHeader = False,
+    zero_based: opt.ZeroBased = False,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Choose p, C and the kernel width by cross-validation, and write the best model.
+
+    All values share their kernel matrices, so that five p cost less than a grid search over C and
+    gamma of a usual SVM. The model has probabilities.
+
+    Example: psvm tune iris.csv --target species --output iris.psvm
+    """
+    from psvm.cli import fitting, tuning
+    from psvm.cli.output import check_can_write
+    from psvm.cli.reading import ReadOptions
+    from psvm.cli.training import Wanted, read_training
+
+    grids: dict[str, Any] = {"ps": ps, "Cs": Cs, "gammas": gammas}
+    given = {
+        name: [float(part) for part in text.split(",")]
+        for name, text in grids.items()
+        if text is not None
+    }
+    search = tuning.new_search(
+        **given,
+        kernel=kernel.value,
+        class_weight=None if class_weight is None else class_weight.value,
+        cv=cv,
+        scoring=scoring,
+        rule=rule.value,
+        n_jobs=jobs,
+    )
+    check_can_write(output)
+    if report is not None:
+        check_can_write(report)
+        # Before the search, so that a missing package is told first.
+        from psvm.cli.tune_report import write_report
+    options = ReadOptions(delimiter, not no_header, zero_based)
+    training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
+    rows = fitting.split(training, test_size, seed)
+    tuned = tuning.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)
+    fitting.save_model(tuned.model, output)
+    if report is not None:
+        write_report(report, data, tuned, search, rows)
+    if json:
+        show_json({"model": str(output), **tuned.facts})
+    elif not quiet:
+        tuning.show_search(tuned, top)
+        fitting.show_fit(tuned, output)

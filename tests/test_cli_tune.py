@@ -1,0 +1,165 @@
+"""``psvm tune``: the search from a file to a model."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import polars as pl
+import pytest
+from cli_data import FEATURES, SPECIES, iris, write_iris
+
+from psvm.cli import main
+
+search = pytest.importorskip("psvm.search", reason="PSVCCV is not part of this version")
+
+GRID = ["--ps", "1,2", "--Cs", "0.1,1,10", "--gammas", "0.1,1", "--cv", "3"]
+
+
+@pytest.fixture
+def words(tmp_path):
+    path, model = write_iris(tmp_path, "csv"), tmp_path / "m.psvm"
+    return ["tune", str(path), "-t", "species", "-o", str(model), *GRID]
+
+
+def test_the_best_combination_becomes_the_model(words, tmp_path, capfd):
+    assert main([*words, "--json", "--test-size", ".2"]) == 0
+    out, err = capfd.readouterr()
+    facts = json.loads(out)
+    assert err == ""
+    assert len(facts["search"]) == 2 * 3 * 2
+    scores = [row["score"] for row in facts["search"]]
+    assert scores == sorted(scores, reverse=True)
+    first = facts["search"][0]
+    assert first["chosen"]
+    assert first["score"] == facts["best_score"]
+    assert {name: first[name] for name in ("p", "C", "gamma")} == facts["best_parameters"]
+    assert facts["parameters"]["p"] in (1, 2)
+    assert facts["dual_gap"] <= 1e-4
+    assert facts["test"]["rows"] == 30
+    # The model has probabilities, and goes through the other commands like any other.
+    data, model = str(tmp_path / "iris.csv"), str(tmp_path / "m.psvm")
+    assert main(["predict", model, data, "--proba", "-q"]) == 0
+    proba = pl.read_csv(capfd.readouterr().out.encode())[:, 1:]
+    assert proba.columns == [f"proba_{name}" for name in SPECIES]
+    np.testing.assert_allclose(proba.to_numpy().sum(axis=1), 1)
+    assert main(["info", model]) == 0
+    assert "relative duality gap" in capfd.readouterr().out
+
+
+def test_scores_are_those_of_the_search_in_python(words, capfd):
+    from sklearn.preprocessing import StandardScaler
+
+    assert main([*words, "--json", "--scoring", "f1_macro", "--class-weight", "balanced"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    twin = search.PSVCCV(
+        [1, 2], [0.1, 1, 10], [0.1, 1], cv=3, scoring="f1_macro", class_weight="balanced"
+    )
+    table = iris()
+    twin.fit(StandardScaler().fit_transform(table.select(FEATURES)), table["species"].to_numpy())
+    assert found["best_score"] == pytest.approx(twin.best_score_)
+
+
+def test_the_table_shows_the_chosen_row(words, capfd):
+    assert main([*words, "--top", "3", "--rule", "one_se"]) == 0
+    out = capfd.readouterr().out
+    assert "12 combinations tried" in out
+    assert out.count("→") == 1
+    assert main([*words, "--quiet"]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+# --- the report ----------------------------------------------------------------------------------
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+
+# Shows the report in a frame of a given width and puts what a reader would notice into the title.
+FRAME = """<!doctype html><iframe id="page" width="{width}" height="900" srcdoc="{page}"></iframe>
+<script>
+document.getElementById("page").onload = (event) => {{
+  const page = event.target.contentDocument, images = [...page.images];
+  document.title = JSON.stringify({{
+    images: images.length,
+    shown: images.filter((one) => one.complete && one.naturalWidth > 100).length,
+    over: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+    text: page.querySelector("h1").textContent,
+  }});
+}};
+</script>"""
+
+
+def browse(tmp_path, *words):
+    """What the browser writes: the document and its messages."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    options += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [CHROMIUM, *options, *map(str, words)], capture_output=True, text=True, timeout=120
+    )
+    assert "CONSOLE" not in done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=[2, 3], ids=["two classes", "three classes"])
+def report(request, tmp_path_factory):
+    """A report with a test part for two classes, and without one for three."""
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    folder = tmp_path_factory.mktemp("report")
+    iris()[: 50 * request.param].write_csv(folder / "<iris>.csv")
+    words = ["tune", str(folder / "<iris>.csv"), "-t", "species", "-o", str(folder / "m.psvm")]
+    words += [*GRID, "--quiet", "--report", str(folder / "r.html")]
+    assert main([*words, "--test-size", ".3"] if request.param == 2 else words) == 0
+    return folder / "r.html", request.param
+
+
+def test_the_report_holds_all_and_needs_no_network(report):
+    path, classes = report
+    text = path.read_text()
+    assert not re.findall(r"(?:src|href)=\"(?!data:)", text)
+    assert "<script" not in text
+    assert "<h1>psvm tune: &lt;iris&gt;.csv</h1>" in text
+    # Two maps, support vectors over p, the learning curve, and for two classes the ROC curve.
+    assert text.count("<img ") == (5 if classes == 2 else 4)
+    for word in ("Confusion matrix", "relative duality gap", "psvm ", "versicolor", "chosen"):
+        assert word in text
+    assert ("Of the 30 test rows" in text) == (classes == 2)
+    assert ("--test-size keeps some" in text) == (classes == 3)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_browser_shows_the_report(report, tmp_path, width):
+    path, classes = report
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME.format(width=width, page=html.escape(path.read_text())))
+    document = browse(tmp_path, "--dump-dom", frame.as_uri())
+    told = json.loads(html.unescape(re.search(r"<title>(.*?)</title>", document)[1]))
+    assert told["images"] == told["shown"] == (5 if classes == 2 else 4)
+    assert told["over"] <= 0  # nothing to scroll sideways
+    assert told["text"] == "psvm tune: <iris>.csv"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_the_report_prints(report, tmp_path):
+    path, _ = report
+    browse(tmp_path, f"--print-to-pdf={tmp_path / 'r.pdf'}", path.as_uri())
+    content = (tmp_path / "r.pdf").read_bytes()
+    assert content.startswith(b"%PDF")
+    assert len(content) > 20_000
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--ps", "1,x"], "'x' is no number"),
+        (["--cv", "1"], "--cv"),
+        (["--rule", "worst"], "--rule"),
+    ],
+)
+def test_wrong_usage(words, capfd, given, message):
+    assert main([*words, *given]) == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
