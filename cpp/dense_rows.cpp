@@ -80,7 +80,7 @@ struct TileLoop {
           const T* x = row_panel + k * R;
 #pragma GCC unroll 12
           for (int r = 0; r < R; ++r) {
-            const V own = broadcast<V>(x[r]);
+            const V own = splat<V>(x + r);
 #pragma GCC unroll 4
             for (int v = 0; v < N; ++v) {
               if constexpr (Kernel::accumulate == Accumulate::dot) {

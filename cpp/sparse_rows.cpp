@@ -50,7 +50,7 @@ struct GroupLoop {
         }
         for (index_t at = job->offsets[j]; at < job->offsets[j + 1]; ++at) {
           const T* rows = job->buffer + static_cast<index_t>(job->indices[at]) * L;
-          const V own = broadcast<V>(job->data[at]);
+          const V own = splat<V>(job->data + at);
 #pragma GCC unroll 4
           for (int v = 0; v < N; ++v) {
             const V x = load<V>(rows + v * W);
