@@ -398,12 +398,14 @@ class WorkingSetSolver {
       in_block_[at(i)] = 1;
       wanted.push_back(i);
     };
+    index_t free = 0;
+    decision_.for_current([&](index_t i) { free += is_free(at(i)); });
+    // Where not all free variables fit, those that are farthest from where they belong.
+    const index_t violators = free > capacity ? capacity / 2 : std::max<index_t>(512, free / 10);
+    for (const bool up : {true, false}) take_worst(up, violators, 1, take);
     decision_.for_current([&](index_t i) {
       if (is_free(at(i))) take(i);
     });
-    const auto violators = std::max<index_t>(512, static_cast<index_t>(wanted.size()) / 10);
-    for (const bool up : {true, false}) take_worst(up, violators, 1, take);
-
     for (const index_t i : wanted) in_block_[at(i)] = 0;
     part_->include(wanted, [&](index_t i) { return decision_.kernel_row(i); }, run_);
   }
