@@ -66,14 +66,14 @@ class CallbackRows final : public KernelRows<T> {
       run.check();
     }
   }
-  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
+  void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
     std::vector<T> whole(static_cast<std::size_t>(this->size()));
     for (std::size_t a = 0; a < rows.size(); ++a) {
       for (int s = 0; s < this->segments(); ++s)
         store_rows(rows.subspan(a, 1), s, whole.data() + this->begin(s), this->size(), run);
-      for (std::size_t b = 0; b < rows.size(); ++b)
+      for (std::size_t b = 0; b < columns.size(); ++b)
         out[static_cast<index_t>(a) * stride + static_cast<index_t>(b)] =
-            whole[static_cast<std::size_t>(rows[b])];
+            whole[static_cast<std::size_t>(columns[b])];
       run.check();
     }
   }
@@ -170,23 +170,28 @@ auto rows_of(const Kernel<T>& kernel, const Indices& rows, int threads, const Ke
 template <class T>
 nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segments,
                const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
-               const Vector<double>& alpha, double tol, index_t max_iter,
-               std::optional<double> max_time, const nb::object& on_round, bool impatient,
-               int threads, Cancel* cancel) {
+               const Vector<double>& alpha, const std::optional<Vector<double>>& decision,
+               double tol, index_t max_iter, std::optional<double> max_time,
+               const nb::object& on_round, bool impatient, int threads, Cancel* cancel) {
   std::size_t n = 0;
   for (const int s : segments) {
     if (s < 0 || s >= kernel.rows->segments()) throw nb::index_error("segment out of range");
     n += static_cast<std::size_t>(kernel.rows->length(s));
   }
-  if (y.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n || n == 0)
-    throw nb::value_error("y, cost and alpha must have one value per row of the segments");
+  if (y.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n || n == 0 ||
+      (decision && decision->shape(0) != n))
+    throw nb::value_error("all vectors must have one value per row of the segments");
+  WorkingSetStart start{{alpha.data(), alpha.data() + n}, {}, {}};
+  if (decision) {
+    start.decision.assign(decision->data(), decision->data() + n);
+    for (std::size_t i = 0; i < n; ++i) start.coef.push_back(y.data()[i] * start.alpha[i]);
+  }
   const BinaryProblem problem{std::move(segments), y.data(), cost.data(), p, fit_intercept};
   const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient};
   const OnRound report = as_on_round(on_round);
   WorkingSetResult result = without_lock(threads, cancel, [&](RunControl& run) {
     return solve_working_set<T>(*kernel.rows, cache ? &cache->rows : nullptr, problem,
-                                std::vector<double>(alpha.data(), alpha.data() + n), budget, report,
-                                run);
+                                std::move(start), budget, report, run);
   });
   nb::dict out;
   out["alpha"] = to_numpy(std::move(result.alpha), {n});
@@ -265,8 +270,8 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
   nb::class_<Cache<T>>(m, cache_name)
       .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
   m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,
-        "p"_a, "fit_intercept"_a, "alpha"_a, "tol"_a, "max_iter"_a, "max_time"_a.none(),
-        "on_round"_a.none(), "impatient"_a, "threads"_a, "cancel"_a.none());
+        "p"_a, "fit_intercept"_a, "alpha"_a, "decision"_a.none(), "tol"_a, "max_iter"_a,
+        "max_time"_a.none(), "on_round"_a.none(), "impatient"_a, "threads"_a, "cancel"_a.none());
 }
 
 }  // namespace

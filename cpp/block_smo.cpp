@@ -10,7 +10,8 @@ void Block<T>::resize(index_t variables, bool with_phantom) {
   const index_t last_size = size;
   phantom = with_phantom;
   size = variables + (phantom ? 1 : 0);
-  stride = (size + lanes<T> - 1) / lanes<T> * lanes<T>;
+  // An odd number of cache lines: rows a power of two apart would share a cache set.
+  stride = ((size + lanes<T> - 1) / lanes<T> | 1) * lanes<T>;
   const auto n = static_cast<std::size_t>(stride);
   // Entries of variables will be overwritten; only the phantom's and the padding must be 0.
   if (size != last_size) gram.assign(n * n, T(0));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "kernel_rows.hpp"
@@ -65,27 +66,40 @@ class DecisionValues {
       squared_norm_ += static_cast<double>(changes.by[k]) * values_[at(changed[k])];
   }
 
+  // As `change`, for every row.
+  void change_all(const std::vector<double>& target, RunControl& run) {
+    std::vector<index_t> every(rows_.size());
+    std::iota(every.begin(), every.end(), index_t(0));
+    change(every, target, run);
+  }
+
   // Takes over new coefficients of some current rows together with their values, and tells the
   // other current rows.
   void adopt(const std::vector<index_t>& members, const std::vector<double>& coef,
              const std::vector<double>& values, RunControl& run) {
-    if (members != members_) set_members(members);
     Changes changes;
     for (std::size_t k = 0; k < members.size(); ++k) {
       const std::size_t i = at(members[k]);
       const double by = coef[k] - coef_[i];
       squared_norm_ += by * (values_[i] + values[k]);
       coef_[i] = coef[k];
-      values_[i] = values[k];
       if (static_cast<T>(by) == T(0)) continue;
       changes.rows.push_back(rows_[i]);
       changes.by.push_back(static_cast<T>(by));
     }
-    apply_to(*other_columns_, others_, changes, run);
+    if (cache_) {
+      apply(changes, run);  // whole rows are at hand
+    } else {
+      if (members != members_) set_members(members);
+      apply_to(*other_columns_, others_, changes, run);
+    }
+    for (std::size_t k = 0; k < members.size(); ++k) values_[at(members[k])] = values[k];
   }
 
-  // Whether values of rows that are left behind could be saved at all.
+  // Whether rows that are left behind would save anything, that is entries are computed each time.
   bool can_leave_rows() const { return kernel_.points() && !cache_; }
+  // Nanoseconds to apply one entry: to compute it, or to read it from a cached row.
+  double cost_per_entry() const { return cache_ ? 0.5 : 0.5 + 0.04 * kernel_.work_per_entry(); }
   bool has_stale_rows() const { return !stale_.empty(); }
   bool is_stale(std::size_t i) const { return columns_ && !is_current_[i]; }
   // Rows that a change is computed for.
@@ -190,7 +204,8 @@ class DecisionValues {
         static_cast<std::size_t>(std::min<index_t>(256, cache_->rows_that_fit(segment)));
     for (std::size_t first = 0; first < changes.rows.size(); first += batch) {
       const std::size_t count = std::min(batch, changes.rows.size() - first);
-      const auto rows = cache_->fetch(Rows(changes.rows).subspan(first, count), segment, run);
+      const Rows some = Rows(changes.rows).subspan(first, count);
+      const auto rows = cache_->fetch(some, segment, scratch_, run);
       std::vector<const T*> pointers;
       for (const auto& row : rows) pointers.push_back(row.get());
       apply_stored<T>(pointers, changes.by.data() + first, kernel_.length(segment), out, run);
@@ -209,6 +224,7 @@ class DecisionValues {
   std::vector<char> is_current_;
   std::unique_ptr<Points<T>> columns_;
   std::vector<Stale> stale_;
+  std::vector<T> scratch_;
 };
 
 }  // namespace psvm

@@ -45,8 +45,8 @@ class KernelRows {
   // out[j] += sum_r coef[r] K(rows[r], begin(segment) + j)
   virtual void apply_rows(Rows rows, const T* coef, int segment, double* out,
                           RunControl& run) const = 0;
-  // out[a * stride + b] = K(rows[a], rows[b])
-  virtual void gram(Rows rows, T* out, index_t stride, RunControl& run) const = 0;
+  // out[a * stride + b] = K(rows[a], columns[b])
+  virtual void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const = 0;
 
  protected:
   std::vector<index_t> starts_;
@@ -88,8 +88,8 @@ class Points : public KernelRows<T> {
   virtual std::unique_ptr<Points<T>> pick(Rows rows) const = 0;
 
   const Points<T>* points() const override { return this; }
-  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
-    pick(rows)->store_cross(*this, rows, 0, out, stride, run);
+  void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
+    pick(columns)->store_cross(*this, rows, 0, out, stride, run);
   }
   void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl& run) const override {
     store_cross(*this, rows, segment, out, stride, run);

@@ -77,15 +77,15 @@ class MatrixRows final : public KernelRows<T> {
     apply_stored<T>(pointers, coef, this->length(segment), out, run);
   }
 
-  void gram(Rows rows, T* out, index_t stride, RunControl& run) const override {
-    const std::vector<std::int32_t> columns(rows.begin(), rows.end());
+  void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
+    const std::vector<std::int32_t> short_columns(columns.begin(), columns.end());
     constexpr index_t chunk = 64;
     const auto count = static_cast<index_t>(rows.size());
     run.parallel_for((count + chunk - 1) / chunk, [&](index_t task) {
       for (index_t a = task * chunk; a < std::min((task + 1) * chunk, count); ++a) {
         const T* from = matrix_.data + rows[static_cast<std::size_t>(a)] * matrix_.row_stride;
         T* to = out + a * stride;
-        for (index_t b = 0; b < count; ++b) to[b] = from[columns[static_cast<std::size_t>(b)]];
+        for (const std::int32_t column : short_columns) *to++ = from[column];
       }
     });
   }

@@ -44,8 +44,9 @@ class RowCache {
     reserved_ -= bytes;
   }
 
-  // The rows over one segment, computing those that are missing in one batch.
-  std::vector<Row> fetch(Rows rows, int segment, RunControl& run) {
+  // The rows over one segment, computing those that are missing in one batch. `scratch` should live
+  // on between calls: memory that is new to the process costs as much as the entries in it.
+  std::vector<Row> fetch(Rows rows, int segment, std::vector<T>& scratch, RunControl& run) {
     std::vector<Row> found(rows.size());
     std::vector<index_t> missing;
     std::vector<std::size_t> missing_at;
@@ -64,14 +65,11 @@ class RowCache {
     }
     if (missing.empty()) return found;
     const index_t length = kernel_.length(segment);
-    // One allocation per batch; rows share its ownership.
-    const auto batch =
-        std::shared_ptr<T[]>(new T[static_cast<std::size_t>(length) * missing.size()]);
-    kernel_.store_rows(missing, segment, batch.get(), length, run);
+    scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(length) * missing.size()));
+    kernel_.store_rows(missing, segment, scratch.data(), length, run);
     const std::lock_guard lock(mutex_);
     for (std::size_t m = 0; m < missing.size(); ++m) {
-      T* data = batch.get() + static_cast<index_t>(m) * length;
-      found[missing_at[m]] = copy_of(data, length);
+      found[missing_at[m]] = copy_of(scratch.data() + static_cast<index_t>(m) * length, length);
       insert(key(missing[m], segment), found[missing_at[m]],
              static_cast<double>(length) * sizeof(T));
     }

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <random>
 
+#include "block_members.hpp"
 #include "block_smo.hpp"
 #include "decision_values.hpp"
 #include "stored_part.hpp"
@@ -40,7 +41,7 @@ template <class T>
 class WorkingSetSolver {
  public:
   WorkingSetSolver(const KernelRows<T>& kernel, RowCache<T>* cache, const BinaryProblem& problem,
-                   std::vector<double> alpha, const Budget& budget, RunControl& run)
+                   WorkingSetStart start, const Budget& budget, RunControl& run)
       : kernel_(kernel),
         cache_(cache),
         problem_(problem),
@@ -51,21 +52,21 @@ class WorkingSetSolver {
         hard_margin_(std::isinf(problem.cost[0])),
         decision_(kernel, cache, problem.segments),
         n_(decision_.size()),
-        alpha_(std::move(alpha)) {
+        alpha_(std::move(start.alpha)),
+        members_(kernel) {
     slack_.resize(at(n_));
     coef_.resize(at(n_));
     for (std::size_t i = 0; i < at(n_); ++i) slack_[i] = loss_.slack_of(alpha_[i], cost(i));
     for (std::size_t i = 0; i < at(n_); ++i) coef_[i] = y(i) * alpha_[i];
     for (std::size_t i = 0; i < at(n_); ++i) total_cost_ += cost(i);
     in_block_.assign(at(n_), 0);
+    if (start.decision.empty())
+      decision_.change_all(coef_, run_);
+    else
+      decision_.start_at(std::move(start.coef), std::move(start.decision));
   }
 
   WorkingSetResult solve(const OnRound& on_round) {
-    std::vector<index_t> started;
-    for (index_t i = 0; i < n_; ++i)
-      if (alpha_[at(i)] != 0.0) started.push_back(i);
-    decision_.change(started, coef_, run_);
-
     WorkingSetResult result;
     index_t changed = 0;
     double best_gap = infinity, best_dual = -infinity;
@@ -134,10 +135,8 @@ class WorkingSetSolver {
 
   std::vector<double> complete_decision(const std::vector<double>& alpha) {
     decision_.complete(run_);
-    std::vector<index_t> every(at(n_));
-    std::iota(every.begin(), every.end(), index_t(0));
     for (std::size_t i = 0; i < at(n_); ++i) coef_[i] = y(i) * alpha[i];
-    decision_.change(every, coef_, run_);
+    decision_.change_all(coef_, run_);
     return decision_.values();
   }
 
@@ -263,22 +262,23 @@ class WorkingSetSolver {
 
   void select(index_t iteration) {
     const index_t capacity = block_size(kernel_.work_per_entry(), n_, loss_.p);
-    if (capacity == n_) {
-      if (selected_.empty()) {
-        selected_.resize(at(n_));
-        std::iota(selected_.begin(), selected_.end(), index_t(0));
-      }
-      return;
-    }
     std::vector<index_t> chosen;
+    if (capacity == n_) {
+      if (members_.size() == n_) return;
+      chosen.resize(at(n_));
+      std::iota(chosen.begin(), chosen.end(), index_t(0));
+      return members_.choose(chosen, in_block_);
+    }
     const auto take = [&](index_t i) {
       if (in_block_[at(i)]) return;
       in_block_[at(i)] = 1;
       chosen.push_back(i);
     };
     // Half of the last block stays, free variables first.
+    std::vector<index_t> last = members_.rows();
+    std::sort(last.begin(), last.end());
     for (const bool free : {true, false})
-      for (const index_t i : selected_)
+      for (const index_t i : last)
         if (static_cast<index_t>(chosen.size()) < capacity / 2 && is_free(at(i)) == free &&
             !decision_.is_stale(at(i)))
           take(i);
@@ -287,7 +287,7 @@ class WorkingSetSolver {
     take_worst(false, capacity - static_cast<index_t>(chosen.size()), iteration, take);
     for (const index_t i : chosen) in_block_[at(i)] = 0;
     std::sort(chosen.begin(), chosen.end());
-    selected_ = std::move(chosen);
+    members_.choose(chosen, in_block_);
   }
 
   // The worst violators of one side. In the first round of a cold start all rows tie, and a random
@@ -313,21 +313,12 @@ class WorkingSetSolver {
   // --- 3. solve --------------------------------------------------------------------------------
 
   index_t solve_selected() {
-    const auto q = static_cast<index_t>(selected_.size());
-    if (selected_ != gram_of_ || block_.size == 0) {
-      block_.resize(q, !problem_.fit_intercept);
-      std::vector<index_t> global;
-      for (const index_t i : selected_) global.push_back(decision_.kernel_row(i));
-      kernel_.gram(global, block_.gram.data(), block_.stride, run_);
-      for (index_t k = 0; k < q; ++k) {
-        const T own = static_cast<T>(kernel_.diagonal()[at(global[at(k)])]);
-        block_.gram[at(k * block_.stride + k)] = own;
-        block_.diagonal[at(k)] = own;
-      }
-      gram_of_ = selected_;
-    }
+    const std::vector<index_t>& selected = members_.rows();
+    const index_t q = members_.size();
+    const auto kernel_row = [&](index_t i) { return decision_.kernel_row(i); };
+    members_.update(block_, !problem_.fit_intercept, kernel_row, run_);
     for (index_t k = 0; k < q; ++k) {
-      const std::size_t i = at(selected_[at(k)]);
+      const std::size_t i = at(selected[at(k)]);
       block_.y[at(k)] = y(i);
       block_.cost[at(k)] = cost(i);
       block_.alpha[at(k)] = alpha_[i];
@@ -343,12 +334,12 @@ class WorkingSetSolver {
     unbounded_ |= solved.unbounded && hard_margin_;
     std::vector<index_t> changed;
     for (index_t k = 0; k < q; ++k) {
-      const std::size_t i = at(selected_[at(k)]);
+      const std::size_t i = at(selected[at(k)]);
       if (block_.alpha[at(k)] == alpha_[i]) continue;
       alpha_[i] = block_.alpha[at(k)];
       slack_[i] = block_.slack[at(k)];
       coef_[i] = y(i) * alpha_[i];
-      changed.push_back(selected_[at(k)]);
+      changed.push_back(selected[at(k)]);
     }
     decision_.change(changed, coef_, run_);
     total_changed_ += static_cast<index_t>(changed.size());
@@ -358,23 +349,25 @@ class WorkingSetSolver {
   // --- a part instead of a block -----------------------------------------------------------------
 
   // Whether storing the matrix among the free variables costs less than what was already spent on
-  // applying changes again: as much is likely to follow. In ns per entry: computing one, reading a
+  // applying changes again: as much is likely to follow. In ns per entry: applying one, reading a
   // stored one (0.4), and storing one, with the first touch of its memory (2). The hinge with its
-  // bounds seldom changes a variable often; there the part came too early up to ten applications.
+  // bounds seldom changes a variable often; where rows are computed each time, the part came too
+  // early up to ten applications (where they are cached, two were better than five).
   bool wants_part() {
     if (part_) return true;
-    if (!cache_ || hard_margin_ || !decision_.can_leave_rows() || no_memory_for_part_) return false;
+    if (!cache_ || hard_margin_ || !kernel_.points() || no_memory_for_part_) return false;
     if (n_ <= block_size(kernel_.work_per_entry(), n_, loss_.p)) return false;
     double support = 0.0, members = 1024.0;
     for (std::size_t i = 0; i < at(n_); ++i) {
       support += alpha_[i] > 0.0;
       members += is_free(i);
     }
-    const double entry = 0.5 + 0.04 * kernel_.work_per_entry(), stored = 2.0 + 0.5 * entry;
+    const double stored = 2.25 + 0.02 * kernel_.work_per_entry();
     const double applications = static_cast<double>(total_changed_) / std::max(support, 1.0);
-    const double saved = entry * static_cast<double>(decision_.current_rows()) / members - 0.4;
-    if (applications < (loss_.bounded() ? 10.0 : 2.0) || applications * saved < stored)
-      return false;
+    const double enough = loss_.bounded() && decision_.can_leave_rows() ? 10.0 : 2.0;
+    const double rows_per_member = static_cast<double>(decision_.current_rows()) / members;
+    const double saved = decision_.cost_per_entry() * rows_per_member - 0.4;
+    if (applications < enough || applications * saved < stored) return false;
     return take_memory_for_part();
   }
 
@@ -415,19 +408,19 @@ class WorkingSetSolver {
     extend_part();
     const std::vector<index_t>& members = part_->members();
     const std::size_t m = members.size();
-    std::vector<double> labels(m), costs(m), alphas(m), coefs(m), values(m);
+    std::vector<double> labels(m), costs(m), none(m);
+    WorkingSetStart start{none, none, none};
     for (std::size_t k = 0; k < m; ++k) {
       const std::size_t i = at(members[k]);
       labels[k] = y(i);
       costs[k] = cost(i);
-      alphas[k] = alpha_[i];
-      coefs[k] = decision_.coef()[i];
-      values[k] = decision_[i];
+      start.alpha[k] = alpha_[i];
+      start.coef[k] = decision_.coef()[i];
+      start.decision[k] = decision_[i];
     }
     const auto matrix = part_->matrix();
     const BinaryProblem part{{0}, labels.data(), costs.data(), problem_.p, problem_.fit_intercept};
-    WorkingSetSolver inside(*matrix, nullptr, part, std::move(alphas), budget_, run_);
-    inside.decision_.start_at(std::move(coefs), std::move(values));
+    WorkingSetSolver inside(*matrix, nullptr, part, std::move(start), budget_, run_);
     inside.improve(0.1, 0.5 * budget_.tol * magnitude_);
     indefinite_ |= inside.indefinite_;
     index_t changed = 0;
@@ -474,7 +467,7 @@ class WorkingSetSolver {
   bool no_memory_for_part_ = false;
   Reservation<T> part_memory_;
   std::unique_ptr<StoredPart<T>> part_;
-  std::vector<index_t> selected_, gram_of_;
+  BlockMembers<T> members_;
   std::vector<char> in_block_;
   Block<T> block_;
   std::mt19937 random_{0};
@@ -484,16 +477,16 @@ class WorkingSetSolver {
 
 template <class T>
 WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cache,
-                                   const BinaryProblem& problem, std::vector<double> alpha,
+                                   const BinaryProblem& problem, WorkingSetStart start,
                                    const Budget& budget, const OnRound& on_round, RunControl& run) {
-  return WorkingSetSolver<T>(kernel, cache, problem, std::move(alpha), budget, run).solve(on_round);
+  return WorkingSetSolver<T>(kernel, cache, problem, std::move(start), budget, run).solve(on_round);
 }
 
 template WorkingSetResult solve_working_set<float>(const KernelRows<float>&, RowCache<float>*,
-                                                   const BinaryProblem&, std::vector<double>,
+                                                   const BinaryProblem&, WorkingSetStart,
                                                    const Budget&, const OnRound&, RunControl&);
 template WorkingSetResult solve_working_set<double>(const KernelRows<double>&, RowCache<double>*,
-                                                    const BinaryProblem&, std::vector<double>,
+                                                    const BinaryProblem&, WorkingSetStart,
                                                     const Budget&, const OnRound&, RunControl&);
 
 }  // namespace psvm

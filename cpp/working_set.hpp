@@ -28,10 +28,15 @@ struct WorkingSetResult {
   std::vector<RoundRecord> history;
 };
 
-// `alpha` is a feasible start (all zero for a cold one).
+struct WorkingSetStart {
+  std::vector<double> alpha;  // feasible; all zero for a cold start
+  // Decision values known for coefficients that are y alpha up to rounding, or both empty.
+  std::vector<double> coef, decision;
+};
+
 template <class T>
 WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cache,
-                                   const BinaryProblem& problem, std::vector<double> alpha,
+                                   const BinaryProblem& problem, WorkingSetStart start,
                                    const Budget& budget, const OnRound& on_round, RunControl& run);
 
 }  // namespace psvm

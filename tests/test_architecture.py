@@ -26,7 +26,17 @@ MAX_LINES = 500
 #   > multiclass > solvers > ground
 # The ground is not one layer but a few modules with a narrow list each; certificate and bounds see
 # only the mathematics, never the solvers they judge.
-GROUND = {"_core", "bounds", "certificate", "data", "kernels", "loss", "problem", "row_blocks"}
+GROUND = {
+    "_core",
+    "bounds",
+    "certificate",
+    "data",
+    "kernels",
+    "loss",
+    "problem",
+    "row_blocks",
+    "storage",
+}
 SOLVING = GROUND | {"solvers", "multiclass"}
 DOOR = {
     "callbacks",
@@ -39,7 +49,8 @@ ESTIMATORS = {"svc", "linear", "search", "path"}
 MAY_IMPORT = {
     "loss": set(),
     "data": {"data"},
-    "kernels": {"loss", "_core"},
+    "storage": {"_core"},
+    "kernels": {"loss", "storage", "_core"},
     "problem": {"loss", "kernels"},
     "certificate": {"loss", "kernels"},
     "bounds": {"loss", "kernels"},

@@ -29,7 +29,7 @@ def rows_asked_of_class_0(caches):
     for turn, other in enumerate((1, 2)):
         asked.append(set())
         cache = kept[turn % caches]
-        budget = (1e-6, -1, None, None, False, 1, None)
+        budget = (None, 1e-6, -1, None, None, False, 1, None)
         _core.solve_working_set(kernel, cache, [0, other], y, cost, 1.5, True, zero, *budget)
     return asked
 

@@ -80,6 +80,17 @@ def test_sparse_rows(data):
     check_certificate(model, K, y, np.full(y.size, 30.0))
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("p", [1, 2])
+def test_a_part_beside_cached_rows(data, p, storage):
+    """Many features, so that whole rows are cached and tell the other rows of the outcome."""
+    X, y, K = data
+    rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(80, X.shape[1])))[0]
+    model = fit(storage(X @ rotation.T), y, p)
+    assert 0 < last_stored(model) < y.size
+    check_certificate(model, K, y, np.full(y.size, 30.0))
+
+
 @pytest.mark.parametrize("p", [1, 1.5])
 def test_far_rows_are_left_behind_and_brought_back(p):
     """Well separated classes: few rows matter, and the others are not updated in every round."""

@@ -28,6 +28,22 @@ def test_sparse_equals_dense(kernel, p):
     assert dense(thin_model.support_vectors_) == pytest.approx(X[full.support_])
 
 
+@pytest.mark.parametrize("kernel", [*KERNELS, "sigmoid"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_wide_array_that_is_mostly_zero(kernel, classes):
+    """Computed with as a CSR matrix, which must not show."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 160)) * (rng.random((700, 160)) < 0.1)
+    y = np.digitize(X[:, :20].sum(axis=1) + 0.3 * rng.normal(size=700), [-0.5, 0.5][: classes - 1])
+    settings = {"kernel": kernel, "gamma": 0.02, "coef0": 0.3, "degree": 2, "tol": 1e-6}
+    model, of_csr = PSVC(**settings).fit(X, y), PSVC(**settings).fit(sp.csr_matrix(X), y)
+    assert isinstance(model.support_vectors_, np.ndarray)
+    assert model.support_vectors_.tolist() == X[model.support_].tolist()
+    assert np.max(model.dual_gap_) <= 1e-6 or kernel == "sigmoid"
+    assert model.primal_objective_ == pytest.approx(of_csr.primal_objective_, rel=1e-5)
+    assert np.mean(model.predict(X) == of_csr.predict(X)) > 0.995
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_64_bit_indices(kernel):
     """int64 indices and indptr, as very large matrices have."""

@@ -144,6 +144,7 @@ def solve_working_set(
     p: float,
     fit_intercept: bool,
     alpha: Array,
+    decision: Array | None,
     tol: float,
     max_iter: int,
     max_time: float | None,

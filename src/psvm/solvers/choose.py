@@ -2,8 +2,9 @@
 
 1. The working-set solver runs on float32 kernel entries where rounding them cannot move the
    relative gap (``TrainingKernel.float32_is_safe``), else on float64.
-2. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, the
-   working-set solver goes on in float64 from where it stands.
+2. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, it goes
+   on from the recomputed decision values, so that rounding only touches what still changes, and
+   where that does not help, the working-set solver goes on in float64.
 3. A small training set is polished by proximal Newton to machine precision, so that its result
    does not depend on the order of rows. A linear kernel with few features goes there at any size:
    its systems have one unknown per feature. Other problems go there when pair steps stall (large C
@@ -71,6 +72,8 @@ def solve_kernel(
     else:
         rounds = _FEW_ROUNDS if newton else -1
         best = stages.working_set(alpha, float32, rounds, impatient=problem.y.size <= RESCUE)
+    if float32:
+        best = stages.refined(best)
     if stages.over(best):
         return stages.finish(best)
     if newton or (best.result.status is Status.STALLED and problem.y.size <= RESCUE):
@@ -138,7 +141,12 @@ class _Stages:
         return self.certified(SolveResult(alpha, decision, Status.MAX_ITER, 0), "start")
 
     def working_set(
-        self, alpha: Array, float32: bool, rounds: int = -1, impatient: bool = False
+        self,
+        alpha: Array,
+        float32: bool,
+        rounds: int = -1,
+        impatient: bool = False,
+        decision: Array | None = None,
     ) -> Certified:
         """Pair steps from ``alpha``, for at most ``rounds`` rounds if that is not negative."""
         solver = f"working_set_float{32 if float32 else 64}"
@@ -153,10 +161,21 @@ class _Stages:
             replace(rest, tol=rest.tol * (0.9 if float32 else 0.99)),
             float32=float32,
             threads=self.threads,
+            decision=decision,
             cancel=self.cancel,
             impatient=impatient,
         )
         return self.certified(result, solver)
+
+    def refined(self, best: Certified) -> Certified:
+        """Further float32 steps while they pass for converged, from exact decision values."""
+        while best.result.status is Status.CONVERGED and best.certificate.gap > self.budget.tol:
+            result = best.result
+            again = self.working_set(result.alpha, float32=True, decision=result.decision)
+            if again.certificate.gap > max(0.5 * best.certificate.gap, self.budget.tol):
+                return min(best, again, key=lambda one: one.certificate.gap)
+            best = again
+        return best
 
     def proximal_newton(self, best: Certified) -> Certified:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""

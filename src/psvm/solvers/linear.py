@@ -36,6 +36,7 @@ from psvm.solvers.newton_systems import MAX_FACTORED
 from psvm.solvers.row_summary import RowSummary, summarise
 from psvm.solvers.sample_start import solve_newton
 from psvm.solvers.semismooth_newton import ROUNDING, Outcome
+from psvm.storage import mostly_zero_as_csr
 
 Array = npt.NDArray[np.float64]
 
@@ -173,15 +174,8 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
         full = X.nnz >= _WELL_FILLED * size and size <= _TOO_LARGE
         worth = full and (size >= _WORTH_CONVERTING or _far_from_origin(X))
         return split_rows(X.toarray()) if worth else rows
-    if size < _WORTH_CONVERTING:
-        return rows
-    some = X[:: max(1, X.shape[0] // 1000)]
-    if np.count_nonzero(some) >= _MOSTLY_ZERO * some.size:
-        return rows
-    if X.size >= 2**31:  # too many for 32-bit numbers, perhaps
-        return split_rows(sp.csr_matrix(X))
-    # Eight times faster than SciPy's conversion on a9a.
-    return split_rows(sp.csr_matrix(_core.nonzeros_of(X, threads), shape=X.shape, copy=False))
+    stored = mostly_zero_as_csr(X, _MOSTLY_ZERO, threads)
+    return rows if stored is X else split_rows(stored)
 
 
 def _far_from_origin(X: Any) -> bool:

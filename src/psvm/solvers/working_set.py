@@ -25,11 +25,14 @@ def solve_working_set(
     *,
     float32: bool,
     threads: int,
+    decision: Array | None = None,
     cancel: Any = None,
     impatient: bool = False,
 ) -> SolveResult:
     """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
 
+    ``decision`` are the decision values of ``alpha``, where these are known; then the entries, and
+    their rounding, only serve to change them.
     The status is STALLED when the gap would take tens of thousands of rounds to close, or only
     hundreds if ``impatient`` (when another solver can take over).
     """
@@ -43,6 +46,7 @@ def solve_working_set(
         problem.loss.p,
         problem.fit_intercept,
         np.ascontiguousarray(alpha),
+        decision,
         budget.tol,
         budget.max_iter,
         budget.max_time,

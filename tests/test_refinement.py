@@ -1,0 +1,71 @@
+"""float32 kernel entries, corrected by exact decision values where their rounding shows."""
+
+import numpy as np
+import pytest
+from small_data import noisy
+
+from psvm import PSVC
+from psvm.certificate import certify
+from psvm.kernels import Kernel, TrainingKernel
+from psvm.loss import PNormHinge
+from psvm.problem import BinaryProblem, Budget
+from psvm.solvers.choose import solve_kernel
+from psvm.solvers.working_set import solve_working_set
+
+N, C, TOL = 1500, 300.0, 2e-7
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 12))
+    y = np.where(X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=N) > 0, 1.0, -1.0)
+    kernel = TrainingKernel(Kernel("rbf", 0.1), X, [0, N], 1e8, 1)
+    return BinaryProblem([0], y, np.full(N, C), PNormHinge(1.5), True), kernel
+
+
+def exact(problem, kernel, alpha):
+    decision = kernel.decision([0], problem.y * alpha, 1)
+    certificate = certify(alpha, decision, problem.y, problem.cost, problem.loss, True)
+    return decision, certificate.gap
+
+
+def pair_steps(problem, kernel, alpha, decision=None):
+    budget = Budget(tol=TOL)
+    return solve_working_set(
+        problem, kernel, alpha, budget, float32=True, threads=1, decision=decision
+    )
+
+
+def test_rounding_only_touches_what_changes(problem):
+    """The second run starts at values in float64, and its own account of the gap is true."""
+    problem, kernel = problem
+    first = pair_steps(problem, kernel, np.zeros(N))
+    decision, gap = exact(problem, kernel, first.alpha)
+    assert gap > 2 * TOL  # rounding showed
+    for _ in range(3):
+        again = pair_steps(problem, kernel, first.alpha, decision)
+        decision, gap = exact(problem, kernel, again.alpha)
+        first = again
+    assert gap <= 2 * TOL
+
+
+def test_a_fit_stays_in_float32(problem, monkeypatch):
+    """Where float32 passes for converged and is not, it goes on from exact values."""
+    problem, kernel = problem
+    monkeypatch.setattr(TrainingKernel, "float32_is_safe", lambda self, tol: True)
+    solved = solve_kernel(problem, kernel, np.zeros(N), Budget(tol=TOL), threads=1)
+    assert solved.certificate.gap <= TOL
+    assert {record["solver"] for record in solved.result.history} == {"working_set_float32"}
+
+
+def test_records_go_on_through_refinements(monkeypatch):
+    """Rounds are counted through, and seconds do not fall."""
+    monkeypatch.setattr(TrainingKernel, "float32_is_safe", lambda self, tol: True)
+    X, y = noisy(900)
+    model = PSVC(1.5, C=C, tol=TOL).fit(X, y)
+    rounds = [record["iteration"] for record in model.history_[0]]
+    seconds = [record["seconds"] for record in model.history_[0]]
+    assert rounds == list(range(len(rounds)))
+    assert seconds == sorted(seconds)
+    assert model.dual_gap_[0] <= TOL
