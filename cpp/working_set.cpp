@@ -14,28 +14,13 @@
 #include <random>
 
 #include "block_members.hpp"
+#include "block_sizes.hpp"
 #include "block_smo.hpp"
 #include "decision_values.hpp"
 #include "stored_part.hpp"
 
 namespace psvm {
 namespace {
-
-// Variables per block: large blocks where kernel rows are cheap, since then re-applying rows is
-// what costs (2048 measured best for d <= 64, up to 2.6 times faster than 512). Of few rows a share
-// is enough, the smaller the fewer support vectors there are to be expected: 0.15 at p = 1 made
-// one-vs-one fits of satimage and letter 3 and 1.8 times faster than all rows in one block.
-index_t block_size(double work_per_entry, index_t n, double p) {
-  const index_t most = work_per_entry <= 64 ? 2048 : work_per_entry <= 200 ? 1024 : 512;
-  const double share = n <= 512 || p > 2.0 ? 1.0 : p > 1.0 ? 0.25 : 0.15;
-  return std::min({n, most, std::max<index_t>(128, std::llround(share * static_cast<double>(n)))});
-}
-
-// Rows of a stored part: 1 GB of float. Twice as many gain nothing over what they cost.
-constexpr index_t part_size = 16384;
-
-// Fewer current rows than this are not worth leaving behind.
-constexpr index_t few_rows = 4096;
 
 template <class T>
 class WorkingSetSolver {
@@ -52,6 +37,7 @@ class WorkingSetSolver {
         hard_margin_(std::isinf(problem.cost[0])),
         decision_(kernel, cache, problem.segments),
         n_(decision_.size()),
+        block_size_(first_block(kernel.work_per_entry(), n_, problem.p)),
         alpha_(std::move(start.alpha)),
         members_(kernel) {
     slack_.resize(at(n_));
@@ -260,8 +246,18 @@ class WorkingSetSolver {
 
   // --- 2. select -------------------------------------------------------------------------------
 
+  // A block that cannot hold most of the free variables is too small (n = 1000, C = 100: 12 times
+  // slower; half or all of them instead of three quarters made little difference).
+  void grow_block() {
+    index_t free = 0;
+    decision_.for_current([&](index_t i) { free += is_free(at(i)); });
+    if (4 * free > 3 * block_size_)
+      block_size_ = std::min(2 * block_size_, largest_block(kernel_.work_per_entry(), n_));
+  }
+
   void select(index_t iteration) {
-    const index_t capacity = block_size(kernel_.work_per_entry(), n_, loss_.p);
+    grow_block();
+    const index_t capacity = block_size_;
     std::vector<index_t> chosen;
     if (capacity == n_) {
       if (members_.size() == n_) return;
@@ -356,7 +352,7 @@ class WorkingSetSolver {
   bool wants_part() {
     if (part_) return true;
     if (!cache_ || hard_margin_ || !kernel_.points() || no_memory_for_part_) return false;
-    if (n_ <= block_size(kernel_.work_per_entry(), n_, loss_.p)) return false;
+    if (n_ <= block_size_) return false;
     double support = 0.0, members = 1024.0;
     for (std::size_t i = 0; i < at(n_); ++i) {
       support += alpha_[i] > 0.0;
@@ -458,6 +454,7 @@ class WorkingSetSolver {
   const bool hard_margin_;
   DecisionValues<T> decision_;
   const index_t n_;
+  index_t block_size_;
   std::vector<double> alpha_, slack_, coef_;  // coef = y alpha
   double max_up_ = 0.0, min_low_ = 0.0, middle_ = 0.0;
   double difference_ = 0.0, behind_ = 0.0, magnitude_ = 0.0, squared_norm_ = 0.0,

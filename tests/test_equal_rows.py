@@ -21,7 +21,8 @@ def repeated(n=1200, distinct=400, d=3, n_classes=2, seed=0):
 
 
 def one_by_one(monkeypatch):
-    monkeypatch.setattr(module, "_FEW", 10**9)
+    monkeypatch.setattr(module, "_FEW", 0)
+    monkeypatch.setattr(module, "_WORTH", 1.0)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
@@ -53,6 +54,13 @@ def test_few_equal_rows_are_left_alone():
     assert not find_equal_rows(X, y).merged
     X[:200] = X[200:400]
     assert find_equal_rows(X, y).merged
+
+
+def test_any_equal_rows_of_a_small_set_are_merged():
+    X, y = np.random.default_rng(0).normal(size=(200, 2)), np.zeros(200, dtype=np.int32)
+    assert not find_equal_rows(X, y).merged
+    X[7] = X[3]
+    assert find_equal_rows(X, y).first.size == 199
 
 
 @pytest.mark.parametrize("p", [1, 1.5, 2, 3])

@@ -22,10 +22,10 @@ Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint64]
 
-# Share of the rows that must vanish for merging to pay.
+# Share of the rows that must vanish for merging to pay, and rows up to which it always does: small
+# problems without equal rows are solved at once (see ``solvers.face``).
 _WORTH = 0.05
-# Rows up to which every fit is fast.
-_FEW = 1000
+_FEW = 500
 # Entries hashed at a time.
 _BLOCK = 2**20
 
@@ -77,12 +77,11 @@ def find_equal_rows(X: Any, codes: Codes) -> EqualRows:
     X is an array or a canonical CSR matrix, ``codes`` are the numbers of the classes.
     """
     n = X.shape[0]
-    if n <= _FEW:
-        return no_equal_rows(n)
     hashes = _hashed_rows(X) + _mixed(codes.astype(np.uint64))
     order = np.argsort(hashes, kind="stable")
     begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
-    if begins.sum() > (1.0 - _WORTH) * n:
+    vanish = n - int(begins.sum())
+    if vanish == 0 or (n > _FEW and vanish < _WORTH * n):
         return no_equal_rows(n)
     first = order[begins]  # the sort is stable: the first of its group
     group = np.empty(n, dtype=np.intp)

@@ -5,10 +5,11 @@
 2. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, it goes
    on from the recomputed decision values, so that rounding only touches what still changes, and
    where that does not help, the working-set solver goes on in float64.
-3. A small training set is polished by proximal Newton to machine precision, so that its result
-   does not depend on the order of rows. A linear kernel with few features goes there at any size:
-   its systems have one unknown per feature. Other problems go there when pair steps stall (large C
-   on an ill-conditioned kernel).
+3. A small training set is polished to machine precision, so that its result does not depend on the
+   order of rows: on the face of the optimum at once (``face``), or by proximal Newton where there
+   is no such short cut. A linear kernel with few features goes to proximal Newton at any size: its
+   systems have one unknown per feature. Other problems go there when pair steps stall (large C on
+   an ill-conditioned kernel).
 
 Every stage leaves its name in the ``"solver"`` field of its records.
 """
@@ -27,6 +28,7 @@ from psvm.certificate import Certificate, best_intercept, certify
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget, SolveResult, Status
 from psvm.solvers.blas_threads import one_blas_thread
+from psvm.solvers.face import solve_on_face
 from psvm.solvers.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.proximal_newton import solve_proximal_newton
 from psvm.solvers.working_set import solve_working_set
@@ -41,6 +43,8 @@ RESCUE = 5000
 _FEW_ROUNDS = 5
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
+# Kernels that are positive semidefinite whatever their parameters.
+_DEFINITE = ("linear", "rbf", "laplacian", "exponential")
 # Distance from the margin beyond which a row surely costs nothing.
 _OUTSIDE = 1e-2
 
@@ -182,6 +186,9 @@ class _Stages:
         problem, solver = self.problem, "proximal_newton"
         # BLAS threads hardly speed up these systems, and on a busy machine stall them for seconds.
         with one_blas_thread():
+            at_once = self.on_face(best)
+            if at_once is not None:
+                return at_once
             try:
                 space = self.space()
             except np.linalg.LinAlgError:
@@ -198,6 +205,19 @@ class _Stages:
             return best
         polished = self.certified(result, solver)
         return polished if polished.certificate.gap <= best.certificate.gap else best
+
+    def on_face(self, best: Certified) -> Certified | None:
+        """The optimum of a small training set from the face that ``best`` is on, if it is there."""
+        if self.kernel.size > SMALL or self.kernel.kernel.function not in _DEFINITE:
+            return None
+        gram = self.kernel.gram(self.problem.segments, self.threads)
+        result = solve_on_face(self.problem, gram, best.result.alpha)
+        if result is None:
+            return None
+        tell = self.rest("face").on_round
+        if tell is not None:
+            tell(result.history[0])
+        return self.certified(result, "face")
 
     def space(self) -> Space:
         """Where Newton's method keeps w."""
