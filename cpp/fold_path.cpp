@@ -18,10 +18,16 @@
 namespace psvm {
 namespace {
 
-// Variables of a block (512 measured equal, 1024 a fifth slower on magic04).
-constexpr index_t block_size = 768;
 // Share of the block that one round exchanges at most (1/2 and 1/8 measured 29 and 15 % slower).
-constexpr index_t exchanged_share = 4;
+constexpr std::size_t exchanged_share = 4;
+// Variables of a block: at most 768 (512 measured equal, 1024 a fifth slower on magic04), and of few
+// rows the share that working_set.cpp takes (satimage at p = 1: 1.5 times faster; 0.25 there and
+// other shares of exchange or inner precisions measured equal or slower).
+std::size_t block_size(std::size_t n, double p) {
+  const double share = n <= 512 || p > 2.0 ? 1.0 : p > 1.0 ? 0.25 : 0.15;
+  const auto own = static_cast<std::size_t>(share * static_cast<double>(n));
+  return std::min({n, std::size_t(768), std::max<std::size_t>(128, own)});
+}
 // Rounds after which a cell is left as it is, and how often its progress is looked at.
 constexpr index_t most_rounds = 3000, window = 40;
 // The gap beyond which further rounds only move the last digits.
@@ -37,13 +43,13 @@ class FoldPath {
         precision_(precision),
         run_(run),
         n_(problem.train.size()),
-        capacity_(std::min(n_, static_cast<std::size_t>(block_size))),
         alpha_(n_, 0.0),
         applied_(n_, 0.0),
         held_applied_(n_, 0.0),
         slack_(n_, 0.0),
         cost_(n_, 0.0),
         decision_(n_, 0.0),
+        score_(n_, 0.0),
         slot_of_(n_, -1) {
     index_t columns = 0;
     for (const auto& ranges : {problem.train_columns, problem.held_out_columns})
@@ -51,7 +57,6 @@ class FoldPath {
     train_decision_.assign(at(columns), 0.0);
     held_decision_.assign(at(columns), 0.0);
     row_.resize(at(columns));
-    block_.resize(static_cast<index_t>(capacity_), !problem.fit_intercept);
   }
 
   // Solves one cell from wherever the last one ended.
@@ -75,7 +80,9 @@ class FoldPath {
       if (solve_block_of() == 0) break;
       run_.check();
     }
-    if (problem_.fit_intercept) intercept_ = intercepts().best(intercept_);
+    if (problem_.fit_intercept)
+      intercept_ =
+          intercepts_.best(*loss_, problem_.y, cost_.data(), decision_.data(), n_, intercept_);
     if (slack_of_first_.empty()) keep_slacks();
     update_held_out();
     return outcome;
@@ -103,9 +110,6 @@ class FoldPath {
     return problem_.y[k] < 0 ? below_bound(k) : alpha_[k] > 0.0;
   }
   bool is_free(std::size_t k) const { return alpha_[k] > 0.0 && below_bound(k); }
-  double score(std::size_t k) const {
-    return problem_.y[k] - decision_[k] - problem_.y[k] * slack_[k];
-  }
   void refresh_slacks() {
     for (std::size_t k = 0; k < n_; ++k) slack_[k] = loss_->slack_of(alpha_[k], cost_[k]);
   }
@@ -119,6 +123,7 @@ class FoldPath {
     const bool same_p = loss_ && loss_->p == cell.p;
     const bool cold = !loss_;
     if (!same_p) loss_ = std::make_unique<PNormHinge>(cell.p);
+    capacity_ = std::max(members_.size(), block_size(n_, cell.p));
     for (std::size_t k = 0; k < n_; ++k) cost_[k] = cell.C * problem_.cost[k];
     if (cold) return;
     if (!same_p) start_from_slacks();
@@ -196,7 +201,8 @@ class FoldPath {
     if (!problem_.fit_intercept) max_up = min_low = 0.0;
     for (std::size_t k = 0; k < n_; ++k) {
       decision_[k] = train_decision_[at(problem_.train[k])];
-      const double s = score(k);
+      const double s = problem_.y[k] * (1.0 - slack_[k]) - decision_[k];
+      score_[k] = s;
       if (can_go_up(k)) max_up = std::max(max_up, s);
       if (can_go_low(k)) min_low = std::min(min_low, s);
     }
@@ -218,15 +224,12 @@ class FoldPath {
                : std::max(difference, 0.0) / std::max(magnitude, 1e-300);
   }
 
-  InterceptSearch intercepts() const {
-    return {*loss_, problem_.y, cost_.data(), decision_.data(), n_};
-  }
-
   // The minimiser, which lies between the extreme scores, to a few digits: any b gives a valid gap.
-  double good_intercept(double low, double high) const {
+  double good_intercept(double low, double high) {
     if (!problem_.fit_intercept) return 0.0;
     if (!(low < high)) return middle_;
-    return intercepts().root_of_slope(low, high, intercept_, loss_->bounded() ? 10 : 5);
+    return intercepts_.between(*loss_, problem_.y, cost_.data(), decision_.data(), n_, low, high,
+                               intercept_, 0.01);
   }
 
   // Whether gap and dual agree that the goal is thousands of rounds away.
@@ -243,29 +246,38 @@ class FoldPath {
   // --- 2. exchange -----------------------------------------------------------------------------
 
   void exchange() {
-    if (members_.empty() && capacity_ == n_) {
-      members_.resize(n_);
-      std::iota(members_.begin(), members_.end(), std::size_t(0));
-      gather_all();
-    }
-    if (capacity_ == n_) return;
-    const bool first = members_.empty();
-    const std::size_t most = first ? capacity_ : capacity_ / exchanged_share;
+    if (members_.size() < capacity_)
+      enlarge();
+    else if (capacity_ < n_)
+      replace(worst(capacity_ / exchanged_share));
+  }
+
+  // The worst violators outside the block, of either side.
+  std::vector<std::size_t> worst(std::size_t count) {
     std::vector<std::size_t> incoming;
-    take_worst(true, most / 2, incoming);
-    take_worst(false, most - incoming.size(), incoming);
-    if (first) {
-      // The sample of a cold start may leave slots: any rows will do.
-      std::vector<char> taken(n_, 0);
-      for (const std::size_t k : incoming) taken[k] = 1;
-      for (std::size_t k = 0; k < n_ && incoming.size() < capacity_; ++k)
-        if (!taken[k]) incoming.push_back(k);
-      members_ = std::move(incoming);
-      born_.assign(capacity_, 0);
-      gather_all();
-      return;
-    }
-    replace(incoming);
+    take_worst(true, count / 2, incoming);
+    take_worst(false, count - incoming.size(), incoming);
+    return incoming;
+  }
+
+  // Fills the block to its capacity: with violators, then with any rows.
+  void enlarge() {
+    const bool whole = capacity_ == n_;
+    for (const std::size_t k :
+         whole ? std::vector<std::size_t>{} : worst(capacity_ - members_.size()))
+      add_member(k);
+    for (std::size_t k = 0; k < n_ && members_.size() < capacity_; ++k)
+      if (slot_of_[k] < 0) add_member(k);
+    born_.resize(capacity_, round_);
+    block_.resize(static_cast<index_t>(capacity_), !problem_.fit_intercept);
+    std::vector<std::size_t> slots(capacity_);
+    std::iota(slots.begin(), slots.end(), std::size_t(0));
+    gather(slots);
+  }
+
+  void add_member(std::size_t k) {
+    slot_of_[k] = static_cast<index_t>(members_.size());
+    members_.push_back(k);
   }
 
   // The worst violators outside the block of one side; at a cold start, where rows tie, at random.
@@ -273,7 +285,7 @@ class FoldPath {
     violators_.clear();
     for (std::size_t k = 0; k < n_; ++k) {
       if (slot_of_[k] >= 0) continue;
-      const double s = score(k) - middle_;
+      const double s = score_[k] - middle_;
       if (up ? (s > 0.0 && can_go_up(k)) : (s < 0.0 && can_go_low(k)))
         violators_.emplace_back(-std::abs(s), k);
     }
@@ -298,6 +310,7 @@ class FoldPath {
     const auto count = static_cast<index_t>(incoming.size());
     std::partial_sort(slots.begin(), slots.begin() + count, slots.end(), order);
     slots.resize(incoming.size());
+    std::sort(slots.begin(), slots.end());
     for (std::size_t v = 0; v < incoming.size(); ++v) {
       slot_of_[members_[slots[v]]] = -1;
       members_[slots[v]] = incoming[v];
@@ -305,14 +318,6 @@ class FoldPath {
     }
     for (std::size_t v = 0; v < incoming.size(); ++v)
       slot_of_[incoming[v]] = static_cast<index_t>(slots[v]);
-    gather(slots);
-  }
-
-  void gather_all() {
-    for (std::size_t s = 0; s < members_.size(); ++s)
-      slot_of_[members_[s]] = static_cast<index_t>(s);
-    std::vector<std::size_t> slots(members_.size());
-    std::iota(slots.begin(), slots.end(), std::size_t(0));
     gather(slots);
   }
 
@@ -331,9 +336,13 @@ class FoldPath {
       block_.diagonal[s] = to[s];
     }
     if (slots.size() == size) return;
-    for (std::size_t t = 0; t < size; ++t) {
-      T* to = block_.gram.data() + t * stride;
-      for (const std::size_t s : slots) to[s] = block_.gram[s * stride + t];
+    // The mirrored columns, some rows of the block at a time: what is read and written is in cache.
+    constexpr std::size_t rows_at_once = 16;
+    for (std::size_t first = 0; first < size; first += rows_at_once) {
+      const std::size_t end = std::min(size, first + rows_at_once);
+      for (const std::size_t s : slots)
+        for (std::size_t t = first; t < end; ++t)
+          block_.gram[t * stride + s] = block_.gram[s * stride + t];
     }
   }
 
@@ -348,7 +357,7 @@ class FoldPath {
       block_.cost[s] = cost_[k];
       block_.alpha[s] = alpha_[k];
       block_.slack[s] = slack_[k];
-      block_.score[s] = static_cast<T>(score(k) - middle_);
+      block_.score[s] = static_cast<T>(score_[k] - middle_);
     }
     if (!problem_.fit_intercept) block_.score[size] = T(0);
     // A tenth of the violation, at most 40 steps per variable, as in working_set.cpp.
@@ -407,12 +416,15 @@ class FoldPath {
   const FoldProblem<T>& problem_;
   const Precision& precision_;
   RunControl& run_;
-  const std::size_t n_, capacity_;
+  const std::size_t n_;
+  std::size_t capacity_ = 0;  // variables that the block may hold; it never shrinks
   std::unique_ptr<PNormHinge> loss_;
   // One value per training row. `applied` are the coefficients that the decision values hold.
-  std::vector<double> alpha_, applied_, held_applied_, slack_, cost_, decision_, slack_of_first_;
+  std::vector<double> alpha_, applied_, held_applied_, slack_, cost_, decision_, score_;
+  std::vector<double> slack_of_first_;
   std::vector<double> train_decision_, held_decision_;  // one value per row of the Gram matrix
   double middle_ = 0.0, intercept_ = 0.0, gap_ = infinity, dual_ = -infinity;
+  InterceptSearch intercepts_;
   // The block: its variables by slot, the round each came in, and the slot of every variable.
   Block<T> block_;
   std::vector<std::size_t> members_, places_;

@@ -61,6 +61,8 @@ def grid_search(model, grid, X, y, cv=5, scoring=None, **params):
 def test_same_scores_as_svc(load):
     X, y = load()
     search = PSVCCV(ps=(1,), Cs=CS, gammas=GAMMAS).fit(X, y)
+    # Where classes tie in votes, SVC takes the first of them unless told to break ties: on satimage
+    # that alone moves mean scores by 0.004. With two classes there is no difference.
     svc = grid_search(SVC(break_ties=True), GRID, X, y)
     assert scores(search) == pytest.approx(scores(svc), abs=0.003)
 

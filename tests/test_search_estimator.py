@@ -287,6 +287,17 @@ def test_interrupt_is_answered_at_once():
     assert err == ""
 
 
+@UNIX
+def test_interrupt_keeps_finished_cells_if_asked():
+    """A real signal, when the easy width is done and the hard one under way."""
+    out, _, err = interrupted("keep", "rbf", 4.0)
+    assert out[0] == "kept", err
+    finished, cells, predicted = map(int, out[1:])
+    assert 0 < finished < cells
+    assert predicted == 3
+    assert err == ""
+
+
 def stop_after(search, cells):
     """The search, stopped by a callback after so many cells."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from psvm import _core
 from psvm.search.board import FoldAnswers
-from psvm.search.folds import Fold, FoldProblem, Rows, covering_ranges
+from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
 from psvm.search.gram import Gram, GramSource
 from psvm.search.grid import Grid
 from psvm.search.watch import SearchStopped
@@ -27,11 +27,43 @@ _LOOK = 0.05
 
 
 @dataclass(frozen=True)
+class _PlacedProblem:
+    """A binary problem of a split by places in the Gram matrix, for all widths."""
+
+    problem: FoldProblem
+    at: Rows  # the order of its rows by place
+    train: Rows
+    y: Array
+    cost: Array
+    train_columns: Rows
+    held_out: Rows
+    back: Rows  # from held-out places to the order of the split
+    held_out_columns: Rows
+
+    @classmethod
+    def of(cls, problem: FoldProblem, fold: Fold, place: Rows) -> _PlacedProblem:
+        at = np.argsort(place[problem.rows])
+        train = np.ascontiguousarray(place[problem.rows][at])
+        in_order = np.argsort(place[fold.test])
+        held_out = np.ascontiguousarray(place[fold.test][in_order])
+        return cls(
+            problem,
+            at,
+            train,
+            problem.y[at],
+            problem.cost[at],
+            covering_ranges(train),
+            held_out,
+            np.argsort(in_order),
+            covering_ranges(held_out),
+        )
+
+
+@dataclass(frozen=True)
 class _Task:
     gamma: int
     number: int  # of the binary problem
-    fold: Fold
-    problem: FoldProblem
+    placed: _PlacedProblem
     answers: FoldAnswers
 
 
@@ -70,10 +102,14 @@ class GramSearch:
         threads: int,
     ) -> None:
         self._source, self._grid = source, grid
-        self._folds, self._problems = folds, problems
+        self._folds = folds
         self._fit_intercept, self._threads = fit_intercept, threads
-        self._place = np.empty_like(order)
-        self._place[order] = np.arange(order.size)
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        self._placed = [
+            [_PlacedProblem.of(problem, fold, place) for problem in own]
+            for fold, own in zip(folds, problems, strict=True)
+        ]
         self._most_buffers, self._more_rounds = buffers, more_rounds
         self._free: list[Gram] = []
         self._made = 0
@@ -97,16 +133,16 @@ class GramSearch:
         self._source.cancel = _core.Cancel()
         answers = {
             gamma: [
-                FoldAnswers.empty(cells, self._place.size, fold, len(own))
-                for fold, own in zip(self._folds, self._problems, strict=True)
+                FoldAnswers.empty(cells, self._source.size, fold, len(own))
+                for fold, own in zip(self._folds, self._placed, strict=True)
             ]
             for gamma, cells in paths.items()
         }
         tasks = deque(
-            _Task(gamma, number, fold, problem, answers[gamma][split])
+            _Task(gamma, number, placed, answers[gamma][split])
             for gamma in sorted(paths, reverse=True)
-            for split, fold in enumerate(self._folds)
-            for number, problem in enumerate(self._problems[split])
+            for split, own in enumerate(self._placed)
+            for number, placed in enumerate(own)
         )
         crew = _Crew(self, tasks, tol, on_cell)
         told: set[int] = set()
@@ -150,19 +186,15 @@ class GramSearch:
         self, task: _Task, gram: Gram, tol: float, on_cell: Callable[[], None] | None
     ) -> None:
         """Follow the path of one binary problem, and note what is solved of it."""
-        at = np.argsort(self._place[task.problem.rows])
-        train = np.ascontiguousarray(self._place[task.problem.rows][at])
-        held_out = np.sort(self._place[task.fold.test])
-        back = np.argsort(np.argsort(self._place[task.fold.test]))
-        cells = task.answers.cells
+        placed, cells = task.placed, task.answers.cells
         outcome = _core.solve_fold_path(
             gram,
-            train,
-            task.problem.y[at],
-            task.problem.cost[at],
-            held_out,
-            covering_ranges(train),
-            covering_ranges(held_out),
+            placed.train,
+            placed.y,
+            placed.cost,
+            placed.held_out,
+            placed.train_columns,
+            placed.held_out_columns,
             self._fit_intercept,
             self._grid.p[cells],
             self._grid.C[cells],
@@ -172,12 +204,12 @@ class GramSearch:
             self._source.cancel,
         )
         supports = np.empty(outcome["supports"].shape, dtype=np.bool_)
-        supports[:, at] = outcome["supports"]
+        supports[:, placed.at] = outcome["supports"]
         task.answers.add(
             slice(0, len(outcome["gap"])),
             task.number,
-            task.problem,
-            decision=outcome["decision"][:, back],
+            placed.problem,
+            decision=outcome["decision"][:, placed.back],
             supports=supports,
             gap=outcome["gap"],
             seconds=outcome["seconds"],
