@@ -4,6 +4,7 @@ import pickle
 import signal
 import time
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,9 +20,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_data import blobs, noisy
+from threadpoolctl import threadpool_limits
 
 from psvm import PSVC, PSVCCV
 from psvm.search.calibration import Calibration, coupled, fit_sigmoid
+from psvm.validation import check_threads
 
 SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "cv": 3}
 
@@ -55,6 +58,27 @@ def test_pickle_and_frames():
     assert copy.best_params_ == model.best_params_
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["b", "a", "c"]])
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_inside_a_joblib_backend(backend):
+    """Searches in workers of a backend give what one gives by itself."""
+    X, y = noisy(n=90)
+    alone = cross_val_score(PSVCCV(**SMALL), X, y, cv=2)
+    with joblib.parallel_config(backend, n_jobs=2):
+        assert np.array_equal(cross_val_score(PSVCCV(**SMALL), X, y, cv=2), alone)
+
+
+def test_threadpool_limits_are_kept():
+    """Under a limit of one thread a search starts one worker, and the result is the same."""
+    X, y = noisy(n=90)
+    with threadpool_limits(1):
+        assert check_threads(None) == 1
+        limited = PSVCCV(**SMALL).fit(X, y)
+    free = PSVCCV(**SMALL).fit(X, y)
+    assert np.array_equal(
+        limited.cv_results_["mean_test_score"], free.cv_results_["mean_test_score"]
+    )
 
 
 def test_inside_other_estimators():
