@@ -270,10 +270,11 @@ def test_unknown_metadata_is_refused():
 # --- stopping, progress --------------------------------------------------------------------------
 
 SEARCH = """
-    import sys, time
+    import sys, time, warnings
     import numpy as np
     from psvm import PSVCCV
 
+    warnings.simplefilter("ignore")  # on a fast machine hard cells are done, and not well
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 5))
     y = np.where(X[:, 0] + rng.normal(size=1500) > 0, 1, -1)
