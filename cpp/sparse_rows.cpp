@@ -147,6 +147,10 @@ class SparsePoints final : public Points<T> {
     groups(from, rows, coef, segment, nullptr, 0, out, run);
   }
 
+  std::vector<double> half_squared_norms() const override {
+    return std::vector<double>(norms_.begin(), norms_.end());
+  }
+
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
     auto chosen = std::make_unique<SparsePoints>(features_, spec_, std::vector<index_t>{0, count});
