@@ -173,19 +173,27 @@ class DensePoints final : public Points<T> {
 
   double work_per_entry() const override { return static_cast<double>(features_); }
 
-  // Packs one point: value(k) gives its k-th scaled feature in double.
+  // Packs all points: value(i, k) gives the k-th scaled feature of point i in double. A panel at a
+  // time, feature by feature: point by point every write would go to another cache line.
   template <class Value>
-  void set_point(index_t i, int segment, const Value& value) {
-    T* panel = panels_.data() + slot(i, segment) / L * L * features_ + slot(i, segment) % L;
-    double squared = 0.0;
-    for (index_t k = 0; k < features_; ++k) {
-      const T x = static_cast<T>(value(k));
-      panel[k * L] = x;
-      squared += static_cast<double>(x) * static_cast<double>(x);
-    }
-    norms_[static_cast<std::size_t>(slot(i, segment))] = static_cast<T>(0.5 * squared);
-    this->diagonal_[static_cast<std::size_t>(i)] =
-        with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared); });
+  void set_points(const Value& value) {
+    for (int s = 0; s < this->segments(); ++s)
+      for (index_t i0 = this->begin(s); i0 < this->begin(s + 1); i0 += L) {
+        const index_t count = std::min<index_t>(L, this->begin(s + 1) - i0);
+        T* panel = panels_.data() + slot(i0, s) * features_;
+        double squared[L] = {};
+        for (index_t k = 0; k < features_; ++k)
+          for (index_t j = 0; j < count; ++j) {
+            const T x = static_cast<T>(value(i0 + j, k));
+            panel[k * L + j] = x;
+            squared[j] += static_cast<double>(x) * static_cast<double>(x);
+          }
+        for (index_t j = 0; j < count; ++j) {
+          norms_[static_cast<std::size_t>(slot(i0, s) + j)] = static_cast<T>(0.5 * squared[j]);
+          this->diagonal_[static_cast<std::size_t>(i0 + j)] =
+              with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared[j]); });
+        }
+      }
   }
 
   void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
@@ -245,9 +253,9 @@ class DensePoints final : public Points<T> {
     double* out = nullptr;
   };
 
-  // Rows whose combination is summed in T before it is added in double: few for the sake of
-  // rounding, enough to add in no time.
-  static constexpr index_t rows_in_sum = 48;
+  // Row panels whose combinations are summed in T before they are added in double: few for the sake
+  // of rounding, enough to add in no time.
+  static constexpr index_t panels_in_sum = 8;
 
   void tiles(const Points<T>& from, Rows rows, const Epilogue& to, int segment,
              RunControl& run) const {
@@ -263,12 +271,17 @@ class DensePoints final : public Points<T> {
       for (index_t r = 0; r < count; ++r)
         row_coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
             to.coef[q * count + r];
-    for (index_t r = 0; r < count; ++r) {
-      const index_t at = source.slot(rows[static_cast<std::size_t>(r)]);
-      const T* panel = source.panels_.data() + at / L * L * features_ + at % L;
-      T* target = row_panels.data() + r / R * R * features_ + r % R;
-      for (index_t k = 0; k < features_; ++k) target[k * R] = panel[k * L];
-      row_norms[static_cast<std::size_t>(r)] = source.norms_[static_cast<std::size_t>(at)];
+    for (index_t r0 = 0; r0 < count; r0 += R) {
+      const index_t used = std::min<index_t>(R, count - r0);
+      const T* points[Avx512::tile_rows];
+      for (index_t r = 0; r < used; ++r) {
+        const index_t at = source.slot(rows[static_cast<std::size_t>(r0 + r)]);
+        points[r] = source.panels_.data() + at / L * L * features_ + at % L;
+        row_norms[static_cast<std::size_t>(r0 + r)] = source.norms_[static_cast<std::size_t>(at)];
+      }
+      T* target = row_panels.data() + r0 * features_;
+      for (index_t k = 0; k < features_; ++k)
+        for (index_t r = 0; r < used; ++r) target[k * R + r] = points[r][k * L];
     }
     // Column chunks of about 128 kB of panels stay in the second-level cache while all rows pass.
     const index_t chunk_panels =
@@ -308,7 +321,7 @@ class DensePoints final : public Points<T> {
   }
 
   void add_combinations(const TileJob<T>& whole, index_t stride) const {
-    static_assert(rows_in_sum % Avx512::tile_rows == 0 && rows_in_sum % Avx2::tile_rows == 0);
+    const index_t rows_in_sum = panels_in_sum * tile_rows_here();
     const index_t count = whole.combinations, panels = (whole.columns + L - 1) / L;
     std::vector<T> sums(static_cast<std::size_t>(panels * count * L));
     for (index_t row0 = 0; row0 < whole.rows; row0 += rows_in_sum) {
@@ -341,14 +354,10 @@ std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
                                         const KernelSpec& spec, std::vector<index_t> starts) {
   const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
   auto points = std::make_unique<DensePoints<T>>(x.columns, spec, std::move(starts));
-  for (int s = 0; s < points->segments(); ++s)
-    for (index_t i = points->begin(s); i < points->begin(s + 1); ++i) {
-      const S* row = x.data + i * x.row_stride;
-      points->set_point(i, s, [&](index_t k) {
-        const double value = static_cast<double>(row[k * x.column_stride]);
-        return scale * (shift ? value - shift[k] : value);
-      });
-    }
+  points->set_points([&](index_t i, index_t k) {
+    const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
+    return scale * (shift ? value - shift[k] : value);
+  });
   return points;
 }
 
