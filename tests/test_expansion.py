@@ -168,11 +168,11 @@ def test_equal_support_vectors_are_merged():
     X = np.where(rng.random(X.shape) < 0.5, 0.0, X)
     repeated = np.repeat(np.arange(300), 8)
     model = PSVC(1.0, gamma=0.2).fit(sp.csr_matrix(X[repeated]), y[repeated])
-    merged, _ = model._expansion()._alike(sp.csr_matrix(X))
+    merged, _ = model._expansion()._alike(sp.csr_matrix(X))  # 300 rows
     distinct = np.unique(model.support_vectors_.toarray(), axis=0)  # zeros in several classes
     assert distinct.shape[0] <= merged.vectors.shape[0] <= distinct.shape[0] + 2
     assert merged.vectors.shape[0] * 8 <= model.support_.size
-    new = rng.normal(size=(200, 4))
+    new = rng.normal(size=(400, 4))
     expected = PSVC(1.0, gamma=0.2).fit(X[repeated], y[repeated]).decision_function(new)
     np.testing.assert_allclose(model.decision_function(sp.csr_matrix(new)), expected, atol=1e-3)
     assert np.array_equal(model.predict(sp.csr_matrix(new)), labels_of(model, sp.csr_matrix(new)))
@@ -249,12 +249,12 @@ def test_nothing_is_certain_of_what_is_not_a_number():
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("d", [1, 8, 200])
-@pytest.mark.parametrize("gamma", [1e-5, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("gamma", [1e-5, 1.0, 30.0])
 @pytest.mark.parametrize("levels", [None, 2, 5])
 def test_errors_of_float32_are_far_within_the_bound(storage, d, gamma, levels, monkeypatch):
     """Also on few levels of features, where many roundings are alike."""
     rng = np.random.default_rng(13)
-    X, y = blobs(rng, 500, d, 2)
+    X, y = blobs(rng, 250, d, 2)
     X = X if levels is None else np.round(X * levels / 4)
     model = PSVC(1.0, C=100.0, gamma=gamma / d, tol=1e-2).fit(storage(X), y)
     new = blobs(rng, 500, d, 2)[0]
