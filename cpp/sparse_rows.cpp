@@ -12,19 +12,20 @@
 namespace psvm {
 namespace {
 
-// Registers of a group. With 2 the end of every column's loop, which the CPU cannot foresee, costs
-// more than the products (w8a, 12 nonzeros a row: 1.7 times slower).
-constexpr int group_registers = 8;
+// Registers of a group, and of one that holds all rows where they are few. With 2 the end of every
+// column's loop, which the CPU cannot foresee, costs more than the products (w8a, 12 nonzeros a
+// row: 1.7 times slower).
+constexpr int group_registers = 8, few_registers = 2;
 
-template <class T, class Arch>
-inline constexpr int group_rows = group_registers * width<Vec<T, Arch>>;
+template <class T, class Arch, int registers>
+inline constexpr int group_rows = registers * width<Vec<T, Arch>>;
 
-template <class T>
+template <class T, int registers>
 int group_rows_here() {
   switch (this_cpu()) {
-    case Cpu::avx512: return group_rows<T, Avx512>;
-    case Cpu::avx2: return group_rows<T, Avx2>;
-    default: return group_rows<T, Baseline>;
+    case Cpu::avx512: return group_rows<T, Avx512, registers>;
+    case Cpu::avx2: return group_rows<T, Avx2, registers>;
+    default: return group_rows<T, Baseline, registers>;
   }
 }
 
@@ -45,12 +46,12 @@ struct GroupJob {
   double* applied;
 };
 
-template <class T, class I, class Kernel>
+template <class T, class I, class Kernel, int N>
 struct GroupLoop {
   template <class Arch>
   static PSVM_INLINE void run(const GroupJob<T, I>* job, const Kernel* kernel) {
     using V = Vec<T, Arch>;
-    constexpr int G = group_rows<T, Arch>, W = width<V>, N = group_registers;
+    constexpr int G = group_rows<T, Arch, N>, W = width<V>;
     constexpr int columns_at_once = lanes<T>;
     constexpr Accumulate how = Kernel::accumulate;
     alignas(64) T tile[columns_at_once * G];
@@ -168,7 +169,9 @@ class SparsePoints final : public Points<T> {
               index_t stride, double* applied, RunControl& run) const {
     const auto& source = dynamic_cast<const SparsePoints&>(from);
     const auto count = static_cast<index_t>(rows.size());
-    const index_t G = group_rows_here<T>();
+    const bool few = count <= group_rows_here<T, few_registers>();
+    const index_t G =
+        few ? group_rows_here<T, few_registers>() : group_rows_here<T, group_registers>();
     const index_t columns = this->length(segment), first = this->begin(segment);
     // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
     const index_t chunk =
@@ -176,7 +179,7 @@ class SparsePoints final : public Points<T> {
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;
       AlignedVector<T> buffer(static_cast<std::size_t>(std::max<index_t>(features_, 1) * G), T(0));
-      constexpr int most = group_rows<T, Avx512>;
+      constexpr int most = group_rows<T, Avx512, group_registers>;
       alignas(64) T row_norms[most], row_absolute[most], row_coef[most];
       for (index_t row0 = 0; row0 < count && !run.cancelled(); row0 += G) {
         const index_t used = std::min<index_t>(G, count - row0);
@@ -214,7 +217,12 @@ class SparsePoints final : public Points<T> {
         job.applied = applied ? applied + col0 : nullptr;
         with_kernel(spec_, [&](auto kernel) {
           using Kernel = decltype(kernel);
-          on_this_cpu<GroupLoop<T, I, Kernel>, const GroupJob<T, I>*, const Kernel*>(&job, &kernel);
+          if (few)
+            on_this_cpu<GroupLoop<T, I, Kernel, few_registers>, const GroupJob<T, I>*,
+                        const Kernel*>(&job, &kernel);
+          else
+            on_this_cpu<GroupLoop<T, I, Kernel, group_registers>, const GroupJob<T, I>*,
+                        const Kernel*>(&job, &kernel);
         });
         scatter(true);
       }

@@ -62,7 +62,7 @@ MAY_IMPORT = {
     "equal_rows": set(),
     "validation": {"kernels"},
     "progress": set(),
-    "expansion": {"equal_rows", "kernels", "multiclass"},
+    "expansion": {"equal_rows", "kernels", "multiclass", "storage"},
     "classifier": SOLVING | DOOR,
     "svc": SOLVING | DOOR | {"classifier", "expansion"},
     "linear": SOLVING | DOOR | {"classifier"},

@@ -271,3 +271,29 @@ def test_errors_of_float32_are_far_within_the_bound(storage, d, gamma, levels, m
     expansion = model._expansion()
     exact = (expansion.decisions(new)[:, 0] - model.intercept_[0]) / expansion._largest_coef
     assert (abs(values - exact) <= 0.3 * bound).all()
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
+    """Stored as CSR matrices for float32, and only then."""
+    rng = np.random.default_rng(14)
+    X, y = blobs(rng, 900, 160, k, spread=2.0)
+    X = np.where(rng.random(X.shape) < 0.8, 0.0, X)
+    model = PSVC(1.0, gamma=0.01, tol=1e-2).fit(X[:800], y[:800])
+    stored = []
+    plain = module.SupportExpansion._float32_parts
+
+    def watch(expansion, rows):
+        stored.append(sp.issparse(rows))
+        return plain(expansion, rows)
+
+    monkeypatch.setattr(module.SupportExpansion, "_float32_parts", watch)
+    new = np.repeat(X, 2, axis=0)
+    counted.rows = 0
+    predicted = model.predict(new)
+    assert stored == [True]
+    assert counted.rows < 100
+    assert np.array_equal(predicted, labels_of(model, new))
+    dense = rng.normal(size=(900, 160))
+    assert np.array_equal(model.predict(dense), labels_of(model, dense))
+    assert stored == [True, False]

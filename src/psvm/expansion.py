@@ -26,7 +26,7 @@ that is less than its maximum, where the maximum does not suffice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,7 @@ from psvm.multiclass import (
     class_pairs,
     pair_products,
 )
+from psvm.storage import mostly_zero_as_csr
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -56,6 +57,8 @@ _SMALLEST = 2.0**-125  # twice the smallest entry of float32, to which smaller o
 _FEW = 200_000
 # Rows from which merging equal support vectors costs less than it saves.
 _WORTH_MERGING = 256
+# As for a fit: features and share of nonzeros for which CSR matrices are faster than arrays.
+_MANY_FEATURES, _MOSTLY_ZERO = 128, 0.3
 # Bytes of packed features, and of partial sums, in memory at once.
 _BLOCK_BYTES = 2**23
 # Rows packed at once at least, and rows of sparse ones.
@@ -102,8 +105,9 @@ class SupportExpansion:
             return of_decisions(model._decisions(X))
         codes = np.empty(X.shape[0], dtype=np.intp)
         sure = np.empty(X.shape[0], dtype=np.bool_)
-        for rows, parts, half_norms, terms in model._float32_parts(X):
-            codes[rows], sure[rows] = model._codes(parts, half_norms, terms)
+        quick, stored = model._stored_well(X)
+        for rows, parts, half_norms, terms in quick._float32_parts(stored):
+            codes[rows], sure[rows] = quick._codes(parts, half_norms, terms)
         rest = np.flatnonzero(~sure)
         if rest.size:
             codes[rest] = of_decisions(model._decisions(X[rest]))
@@ -126,10 +130,15 @@ class SupportExpansion:
             n_support = np.bincount(
                 self._classes[same.first], minlength=len(self.n_support)
             ).tolist()
-        model = SupportExpansion(
-            self.kernel, vectors, coef, self.intercept, n_support, self.pairwise, self.threads
-        )
-        return model, X
+        return replace(self, vectors=vectors, dual_coef=coef, n_support=n_support), X
+
+    def _stored_well(self, X: Any) -> tuple[SupportExpansion, Any]:
+        """The expansion and X, both as CSR matrices if both are mostly zero."""
+        if sp.issparse(X) or X.shape[1] < _MANY_FEATURES:
+            return self, X
+        vectors = mostly_zero_as_csr(self.vectors, _MOSTLY_ZERO, self.threads)
+        rows = mostly_zero_as_csr(X, _MOSTLY_ZERO, self.threads) if sp.issparse(vectors) else X
+        return (replace(self, vectors=vectors), rows) if sp.issparse(rows) else (self, X)
 
     @property
     def _classes(self) -> npt.NDArray[np.int32]:
