@@ -297,3 +297,15 @@ def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
     dense = rng.normal(size=(900, 160))
     assert np.array_equal(model.predict(dense), labels_of(model, dense))
     assert stored == [True, False]
+
+
+def test_indices_of_64_bits():
+    rng = np.random.default_rng(15)
+    X, y = blobs(rng, 300, 4, 2)
+    X = sp.csr_matrix(X)
+    wide = X.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    model = PSVC().fit(X, y)
+    assert np.array_equal(model.predict(wide), model.predict(X))
+    again = PSVC().fit(wide, y)
+    assert np.array_equal(again.decision_function(X), model.decision_function(wide))

@@ -239,7 +239,8 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(self.classes_[self._class_codes(X)])
+        codes = self._class_codes(X)
+        return np.asarray(self.classes_[codes])
 
     def _class_codes(self, X: Any) -> npt.NDArray[np.intp]:
         """The number of the predicted class of every row."""
