@@ -149,6 +149,26 @@ auto apply(const Kernel<T>& kernel, const Indices& rows, const Vector<T>& coef, 
   return to_numpy(std::move(out), {n});
 }
 
+// sum_r coef[q][r] K(rows[r], columns) for rows of `source`, one row of the result per q.
+template <class T>
+auto combine(const Kernel<T>& kernel, const Indices& rows,
+             const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& coef,
+             int threads, const Kernel<T>& source) {
+  check_rows(rows, source.rows->size());
+  if (rows.shape(0) != coef.shape(1)) throw nb::value_error("rows and coef differ in length");
+  const auto n = static_cast<std::size_t>(kernel.rows->size());
+  const std::size_t combinations = coef.shape(0);
+  std::vector<double> out(combinations * n, 0.0);
+  without_lock(threads, nullptr, [&](RunControl& run) {
+    for_segments(*kernel.rows, std::nullopt, [&](int s, index_t column) {
+      as_points(kernel).combine_cross(as_points(source), as_rows(rows), coef.data(),
+                                      static_cast<index_t>(combinations), s, out.data() + column,
+                                      static_cast<index_t>(n), run);
+    });
+  });
+  return to_numpy(std::move(out), {combinations, n});
+}
+
 template <class T>
 auto rows_of(const Kernel<T>& kernel, const Indices& rows, int threads, const Kernel<T>* source,
              const std::optional<std::vector<int>>& segments) {
@@ -267,6 +287,12 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
           "segments"_a.none() = nb::none());
   cls.def("apply", &apply<T>, "rows"_a, "coef"_a, "threads"_a = 1, "source"_a.none() = nb::none(),
           "segments"_a.none() = nb::none());
+  cls.def("combine", &combine<T>, "rows"_a, "coef"_a, "threads"_a, "source"_a);
+  cls.def("half_squared_norms", [](const Kernel<T>& kernel) {
+    std::vector<double> norms = as_points(kernel).half_squared_norms();
+    const std::size_t n = norms.size();
+    return to_numpy(std::move(norms), {n});
+  });
   nb::class_<Cache<T>>(m, cache_name)
       .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
   m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,

@@ -1,9 +1,9 @@
-// Kernel rows of dense features: packed panels, one register tile, two epilogues.
+// Kernel rows of dense features: packed panels, one register tile, three epilogues.
 //
 // Columns are packed in panels of d x lanes, rows on demand in panels of d x tile_rows. A tile
 // accumulates tile_rows x lanes entries over all features in registers, finishes them (exp2, ...),
-// and either stores them or adds their combination to the decision values, the entry never leaving
-// the registers.
+// and either stores them or adds one or several combinations of them to the decision values, the
+// entry never leaving the registers.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -53,6 +53,10 @@ struct TileJob {
   T* stored;  // store: stored[r * stride + j]
   index_t stride;
   double* applied;  // apply: applied[j] += sum_r coef[r] K_rj
+  // combine: coef holds combinations x tile_rows values per row panel, `combined` combinations x
+  // lanes sums per column panel.
+  index_t combinations;
+  T* combined;
 };
 
 template <class T, class Kernel>
@@ -95,7 +99,29 @@ struct TileLoop {
           }
         }
         const index_t used_cols = std::min<index_t>(L, job->columns - col0);
-        if (job->coef) {
+        if (job->combinations > 0) {
+          V value[R][N];
+#pragma GCC unroll 12
+          for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < N; ++v) value[r][v] = kernel->template finish<V>(sum[r][v]);
+          const T* coef = job->coef + row0 * job->combinations;
+          T* total = job->combined + col0 * job->combinations;
+          for (index_t q = 0; q < job->combinations; ++q, coef += R, total += L) {
+            // Summed on their own first, which rounds less than one by one.
+            V part[N];
+#pragma GCC unroll 4
+            for (int v = 0; v < N; ++v) part[v] = V{};
+#pragma GCC unroll 12
+            for (int r = 0; r < R; ++r) {
+              const V own = splat<V>(coef + r);
+#pragma GCC unroll 4
+              for (int v = 0; v < N; ++v) part[v] += value[r][v] * own;
+            }
+#pragma GCC unroll 4
+            for (int v = 0; v < N; ++v) store<V>(total + v * W, load<V>(total + v * W) + part[v]);
+          }
+        } else if (job->coef) {
           alignas(64) T total[L];
 #pragma GCC unroll 4
           for (int v = 0; v < N; ++v) {
@@ -147,28 +173,50 @@ class DensePoints final : public Points<T> {
 
   double work_per_entry() const override { return static_cast<double>(features_); }
 
-  // Packs one point: value(k) gives its k-th scaled feature in double.
+  // Packs all points: value(i, k) gives the k-th scaled feature of point i in double. A panel at a
+  // time, feature by feature: point by point every write would go to another cache line.
   template <class Value>
-  void set_point(index_t i, int segment, const Value& value) {
-    T* panel = panels_.data() + slot(i, segment) / L * L * features_ + slot(i, segment) % L;
-    double squared = 0.0;
-    for (index_t k = 0; k < features_; ++k) {
-      const T x = static_cast<T>(value(k));
-      panel[k * L] = x;
-      squared += static_cast<double>(x) * static_cast<double>(x);
-    }
-    norms_[static_cast<std::size_t>(slot(i, segment))] = static_cast<T>(0.5 * squared);
-    this->diagonal_[static_cast<std::size_t>(i)] =
-        with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared); });
+  void set_points(const Value& value) {
+    for (int s = 0; s < this->segments(); ++s)
+      for (index_t i0 = this->begin(s); i0 < this->begin(s + 1); i0 += L) {
+        const index_t count = std::min<index_t>(L, this->begin(s + 1) - i0);
+        T* panel = panels_.data() + slot(i0, s) * features_;
+        double squared[L] = {};
+        for (index_t k = 0; k < features_; ++k)
+          for (index_t j = 0; j < count; ++j) {
+            const T x = static_cast<T>(value(i0 + j, k));
+            panel[k * L + j] = x;
+            squared[j] += static_cast<double>(x) * static_cast<double>(x);
+          }
+        for (index_t j = 0; j < count; ++j) {
+          norms_[static_cast<std::size_t>(slot(i0, s) + j)] = static_cast<T>(0.5 * squared[j]);
+          this->diagonal_[static_cast<std::size_t>(i0 + j)] =
+              with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared[j]); });
+        }
+      }
   }
 
   void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
                    RunControl& run) const override {
-    tiles(from, rows, nullptr, segment, out, stride, nullptr, run);
+    tiles(from, rows, {.stored = out, .stride = stride}, segment, run);
   }
   void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment, double* out,
                    RunControl& run) const override {
-    tiles(from, rows, coef, segment, nullptr, 0, out, run);
+    tiles(from, rows, {.coef = coef, .out = out}, segment, run);
+  }
+  void combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
+                     int segment, double* out, index_t stride, RunControl& run) const override {
+    if (combinations == 0) return;
+    tiles(from, rows, {.coef = coef, .combinations = combinations, .stride = stride, .out = out},
+          segment, run);
+  }
+  std::vector<double> half_squared_norms() const override {
+    std::vector<double> norms;
+    for (int s = 0; s < this->segments(); ++s) {
+      const T* first = norms_.data() + first_panel_[static_cast<std::size_t>(s)] * L;
+      norms.insert(norms.end(), first, first + this->length(s));
+    }
+    return norms;
   }
 
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
@@ -196,22 +244,44 @@ class DensePoints final : public Points<T> {
     return slot(i, static_cast<int>(after - this->starts_.begin()) - 1);
   }
 
-  void tiles(const Points<T>& from, Rows rows, const T* coef, int segment, T* stored,
-             index_t stride, double* applied, RunControl& run) const {
+  // What to do with the entries: store them (no coef), or add one or several combinations to out.
+  struct Epilogue {
+    const T* coef = nullptr;
+    index_t combinations = 0;  // 0: one, by way of double after every tile
+    T* stored = nullptr;
+    index_t stride = 0;
+    double* out = nullptr;
+  };
+
+  // Row panels whose combinations are summed in T before they are added in double: few for the sake
+  // of rounding, enough to add in no time.
+  static constexpr index_t panels_in_sum = 8;
+
+  void tiles(const Points<T>& from, Rows rows, const Epilogue& to, int segment,
+             RunControl& run) const {
     const auto& source = dynamic_cast<const DensePoints&>(from);
     const int R = tile_rows_here();
     const auto count = static_cast<index_t>(rows.size());
     const index_t padded = (count + R - 1) / R * R;
     std::vector<T> row_panels(static_cast<std::size_t>(padded * features_), T(0));
     std::vector<T> row_norms(static_cast<std::size_t>(padded), T(0));
-    std::vector<T> row_coef(static_cast<std::size_t>(coef ? padded : 0), T(0));
-    if (coef) std::copy(coef, coef + count, row_coef.begin());
-    for (index_t r = 0; r < count; ++r) {
-      const index_t at = source.slot(rows[static_cast<std::size_t>(r)]);
-      const T* panel = source.panels_.data() + at / L * L * features_ + at % L;
-      T* target = row_panels.data() + r / R * R * features_ + r % R;
-      for (index_t k = 0; k < features_; ++k) target[k * R] = panel[k * L];
-      row_norms[static_cast<std::size_t>(r)] = source.norms_[static_cast<std::size_t>(at)];
+    const index_t coefs = to.coef ? std::max<index_t>(to.combinations, 1) : 0;
+    std::vector<T> row_coef(static_cast<std::size_t>(coefs * padded), T(0));
+    for (index_t q = 0; q < coefs; ++q)
+      for (index_t r = 0; r < count; ++r)
+        row_coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
+            to.coef[q * count + r];
+    for (index_t r0 = 0; r0 < count; r0 += R) {
+      const index_t used = std::min<index_t>(R, count - r0);
+      const T* points[Avx512::tile_rows];
+      for (index_t r = 0; r < used; ++r) {
+        const index_t at = source.slot(rows[static_cast<std::size_t>(r0 + r)]);
+        points[r] = source.panels_.data() + at / L * L * features_ + at % L;
+        row_norms[static_cast<std::size_t>(r0 + r)] = source.norms_[static_cast<std::size_t>(at)];
+      }
+      T* target = row_panels.data() + r0 * features_;
+      for (index_t k = 0; k < features_; ++k)
+        for (index_t r = 0; r < used; ++r) target[k * R + r] = points[r][k * L];
     }
     // Column chunks of about 128 kB of panels stay in the second-level cache while all rows pass.
     const index_t chunk_panels =
@@ -226,20 +296,51 @@ class DensePoints final : public Points<T> {
       TileJob<T> job{};
       job.row_panels = row_panels.data();
       job.row_norms = row_norms.data();
-      job.coef = coef ? row_coef.data() : nullptr;
+      job.coef = to.coef ? row_coef.data() : nullptr;
       job.rows = count;
       job.col_panels = panels_.data() + (first + col0) * features_;
       job.col_norms = norms_.data() + first + col0;
       job.columns = std::min(chunk, columns - col0);
       job.features = features_;
-      job.stored = stored ? stored + col0 : nullptr;
-      job.stride = stride;
-      job.applied = applied ? applied + col0 : nullptr;
-      with_kernel(spec_, [&](auto kernel) {
-        using Kernel = decltype(kernel);
-        on_this_cpu<TileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
-      });
+      job.stored = to.stored ? to.stored + col0 : nullptr;
+      job.stride = to.stride;
+      job.applied = to.out ? to.out + col0 : nullptr;
+      job.combinations = to.combinations;
+      if (to.combinations > 0)
+        add_combinations(job, to.stride);
+      else
+        run_job(job);
     });
+  }
+
+  void run_job(const TileJob<T>& job) const {
+    with_kernel(spec_, [&](auto kernel) {
+      using Kernel = decltype(kernel);
+      on_this_cpu<TileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
+    });
+  }
+
+  void add_combinations(const TileJob<T>& whole, index_t stride) const {
+    const index_t rows_in_sum = panels_in_sum * tile_rows_here();
+    const index_t count = whole.combinations, panels = (whole.columns + L - 1) / L;
+    std::vector<T> sums(static_cast<std::size_t>(panels * count * L));
+    for (index_t row0 = 0; row0 < whole.rows; row0 += rows_in_sum) {
+      TileJob<T> job = whole;
+      job.rows = std::min(rows_in_sum, whole.rows - row0);
+      job.row_panels += row0 * whole.features;
+      job.row_norms += row0;
+      job.coef += row0 * count;
+      job.combined = sums.data();
+      std::fill(sums.begin(), sums.end(), T(0));
+      run_job(job);
+      for (index_t panel = 0; panel < panels; ++panel)
+        for (index_t q = 0; q < count; ++q) {
+          const T* from = sums.data() + (panel * count + q) * L;
+          double* out = whole.applied + q * stride + panel * L;
+          const index_t used = std::min<index_t>(L, whole.columns - panel * L);
+          for (index_t j = 0; j < used; ++j) out[j] += static_cast<double>(from[j]);
+        }
+    }
   }
 
   index_t features_;
@@ -253,14 +354,10 @@ std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
                                         const KernelSpec& spec, std::vector<index_t> starts) {
   const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
   auto points = std::make_unique<DensePoints<T>>(x.columns, spec, std::move(starts));
-  for (int s = 0; s < points->segments(); ++s)
-    for (index_t i = points->begin(s); i < points->begin(s + 1); ++i) {
-      const S* row = x.data + i * x.row_stride;
-      points->set_point(i, s, [&](index_t k) {
-        const double value = static_cast<double>(row[k * x.column_stride]);
-        return scale * (shift ? value - shift[k] : value);
-      });
-    }
+  points->set_points([&](index_t i, index_t k) {
+    const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
+    return scale * (shift ? value - shift[k] : value);
+  });
   return points;
 }
 

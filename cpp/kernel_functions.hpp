@@ -25,21 +25,6 @@ struct KernelSpec {
 // How one feature of a row r and of columns c enters the sum.
 enum class Accumulate { dot, squared_distance, absolute_distance };
 
-template <class V>
-PSVM_INLINE V vmax(V a, V b) {
-  return a > b ? a : b;
-}
-template <class V>
-PSVM_INLINE V vabs(V a) {
-  return vmax<V>(a, -a);
-}
-template <class V>
-PSVM_INLINE V vsqrt(V a) {
-  V root;
-  for (int k = 0; k < width<V>; ++k) root[k] = std::sqrt(a[k]);
-  return root;
-}
-
 // 2^x, relative error 6e-8 (float) or 2e-16 (double) down to the smallest normal number, to which
 // smaller results are clamped. 2^0 is exactly 1. Coefficients interpolate (2^f - 1)/f at Chebyshev
 // nodes of [-1/2, 1/2].
@@ -103,7 +88,7 @@ struct Rbf {
   }
   template <class V>
   PSVM_INLINE V finish(V sum) const {
-    return exp2_of<V>(sum < V{} ? sum : V{});
+    return exp2_of<V>(vmin<V>(sum, V{}));
   }
 };
 

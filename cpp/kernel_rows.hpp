@@ -4,6 +4,7 @@
 // a row is always computed over whole segments.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -84,6 +85,12 @@ class Points : public KernelRows<T> {
                            RunControl& run) const = 0;
   virtual void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment,
                            double* out, RunControl& run) const = 0;
+  // out[q * stride + j] += sum_r coef[q * rows.size() + r] K(rows[r], begin(segment) + j) for every
+  // q < combinations. What a column gets does not depend on the others.
+  virtual void combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
+                             int segment, double* out, index_t stride, RunControl& run) const;
+  // Half the squared norm of every point, as scaled and shifted here.
+  virtual std::vector<double> half_squared_norms() const = 0;
   // Some of the points as columns of their own, in the given order and one segment.
   virtual std::unique_ptr<Points<T>> pick(Rows rows) const = 0;
 
@@ -99,6 +106,24 @@ class Points : public KernelRows<T> {
     apply_cross(*this, rows, coef, segment, out, run);
   }
 };
+
+template <class T>
+void Points<T>::combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
+                              int segment, double* out, index_t stride, RunControl& run) const {
+  if (combinations == 1) return apply_cross(from, rows, coef, segment, out, run);
+  constexpr std::size_t batch = 64;
+  const auto columns = static_cast<std::size_t>(this->length(segment));
+  std::vector<T> values(std::min(batch, rows.size()) * columns);
+  for (std::size_t first = 0; first < rows.size(); first += batch) {
+    const Rows some = rows.subspan(first, std::min(batch, rows.size() - first));
+    store_cross(from, some, segment, values.data(), this->length(segment), run);
+    std::vector<const T*> pointers;
+    for (std::size_t r = 0; r < some.size(); ++r) pointers.push_back(values.data() + r * columns);
+    for (index_t q = 0; q < combinations; ++q)
+      apply_stored<T>(pointers, coef + q * static_cast<index_t>(rows.size()) + first,
+                      this->length(segment), out + q * stride, run);
+  }
+}
 
 // `shift` (one value per feature, or null) is subtracted before scaling: distances do not change,
 // and rounding errors shrink.

@@ -6,9 +6,11 @@
 // ten times slower).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #define PSVM_INLINE inline __attribute__((always_inline))
@@ -75,6 +77,56 @@ PSVM_INLINE V splat(const Scalar<V>* from) {
   }
 #endif
   return broadcast<V>(*from);
+}
+
+// The larger (smaller) of two vectors, scalar by scalar; the second where either is not a number.
+// GCC makes a comparison and a blend of `a > b ? a : b`, because of zeros of either sign.
+#ifdef PSVM_X86
+#define PSVM_OF_TWO(name, instruction, relation)                    \
+  template <class V>                                                \
+  PSVM_INLINE V name(V a, V b) {                                    \
+    V v;                                                            \
+    if constexpr (sizeof(V) >= 32 && sizeof(Scalar<V>) == 4) {      \
+      asm(instruction "ps %2, %1, %0" : "=v"(v) : "v"(a), "vm"(b)); \
+      return v;                                                     \
+    } else if constexpr (sizeof(V) >= 32) {                         \
+      asm(instruction "pd %2, %1, %0" : "=v"(v) : "v"(a), "vm"(b)); \
+      return v;                                                     \
+    }                                                               \
+    return a relation b ? a : b;                                    \
+  }
+#else
+#define PSVM_OF_TWO(name, instruction, relation) \
+  template <class V>                             \
+  PSVM_INLINE V name(V a, V b) {                 \
+    return a relation b ? a : b;                 \
+  }
+#endif
+PSVM_OF_TWO(vmax, "vmax", >)
+PSVM_OF_TWO(vmin, "vmin", <)
+#undef PSVM_OF_TWO
+
+template <class V>
+PSVM_INLINE V vabs(V a) {
+  using Lane = std::conditional_t<sizeof(Scalar<V>) == 4, std::int32_t, std::int64_t>;
+  typedef Lane Int __attribute__((vector_size(sizeof(V))));
+  return (V)((Int)a & std::numeric_limits<Lane>::max());
+}
+
+template <class V>
+PSVM_INLINE V vsqrt(V a) {
+  V root;
+#ifdef PSVM_X86
+  if constexpr (sizeof(V) >= 32 && sizeof(Scalar<V>) == 4) {
+    asm("vsqrtps %1, %0" : "=v"(root) : "vm"(a));
+    return root;
+  } else if constexpr (sizeof(V) >= 32) {
+    asm("vsqrtpd %1, %0" : "=v"(root) : "vm"(a));
+    return root;
+  }
+#endif
+  for (int k = 0; k < width<V>; ++k) root[k] = std::sqrt(a[k]);
+  return root;
 }
 
 // Sum of the scalars of a vector, by halves.

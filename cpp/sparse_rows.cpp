@@ -1,7 +1,7 @@
 // Kernel rows of sparse features, never densified.
 //
-// A group of `lanes` rows is scattered into a d x lanes buffer; every column then walks its own
-// nonzeros once and serves the whole group with one vector operation each. Nonzeros are kept as
+// A group of rows is scattered into a d x group buffer; every column then walks its own nonzeros
+// once and serves the whole group with a few vector operations each. Nonzeros are kept as
 // given (rbf is not centred: that would fill the matrix).
 #include <algorithm>
 #include <limits>
@@ -12,9 +12,26 @@
 namespace psvm {
 namespace {
 
+// Registers of a group, and of one that holds all rows where they are few. With 2 the end of every
+// column's loop, which the CPU cannot foresee, costs more than the products (w8a, 12 nonzeros a
+// row: 1.7 times slower).
+constexpr int group_registers = 8, few_registers = 2;
+
+template <class T, class Arch, int registers>
+inline constexpr int group_rows = registers * width<Vec<T, Arch>>;
+
+template <class T, int registers>
+int group_rows_here() {
+  switch (this_cpu()) {
+    case Cpu::avx512: return group_rows<T, Avx512, registers>;
+    case Cpu::avx2: return group_rows<T, Avx2, registers>;
+    default: return group_rows<T, Baseline, registers>;
+  }
+}
+
 template <class T, class I>
 struct GroupJob {
-  const T* buffer;        // d x lanes: the scattered rows
+  const T* buffer;        // d x group: the scattered rows
   const T* row_norms;     // half squared norms, padded
   const T* row_absolute;  // sums of absolute values, padded
   const T* coef;          // padded with 0; null to store
@@ -29,19 +46,21 @@ struct GroupJob {
   double* applied;
 };
 
-template <class T, class I, class Kernel>
+template <class T, class I, class Kernel, int N>
 struct GroupLoop {
   template <class Arch>
   static PSVM_INLINE void run(const GroupJob<T, I>* job, const Kernel* kernel) {
     using V = Vec<T, Arch>;
-    constexpr int L = lanes<T>, W = width<V>, N = L / W;
+    constexpr int G = group_rows<T, Arch, N>, W = width<V>;
+    constexpr int columns_at_once = lanes<T>;
     constexpr Accumulate how = Kernel::accumulate;
-    alignas(64) T tile[L * L];
-    for (index_t j0 = 0; j0 < job->columns; j0 += L) {
-      const index_t used = std::min<index_t>(L, job->columns - j0);
+    alignas(64) T tile[columns_at_once * G];
+    for (index_t j0 = 0; j0 < job->columns; j0 += columns_at_once) {
+      const index_t used = std::min<index_t>(columns_at_once, job->columns - j0);
       for (index_t c = 0; c < used; ++c) {
         const index_t j = j0 + c;
         V sum[N];
+#pragma GCC unroll 8
         for (int v = 0; v < N; ++v) {
           sum[v] = V{};
           if constexpr (Kernel::uses_norms)
@@ -49,29 +68,20 @@ struct GroupLoop {
           if constexpr (how == Accumulate::absolute_distance)
             sum[v] = load<V>(job->row_absolute + v * W);
         }
-        // Two sums in turn: a single one would wait for itself. Four were slower (mnist, a9a).
-        V odd[N]{};
-        const auto add = [&](V* to, index_t at) __attribute__((always_inline)) {
-          const T* rows = job->buffer + static_cast<index_t>(job->indices[at]) * L;
+        for (index_t at = job->offsets[j]; at < job->offsets[j + 1]; ++at) {
+          const T* rows = job->buffer + static_cast<index_t>(job->indices[at]) * G;
           const V own = splat<V>(job->data + at);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (int v = 0; v < N; ++v) {
             const V x = load<V>(rows + v * W);
             if constexpr (how == Accumulate::absolute_distance)
-              to[v] += vabs<V>(x - own) - vabs<V>(x);
+              sum[v] += vabs<V>(x - own) - vabs<V>(x);
             else
-              to[v] += x * own;
+              sum[v] += x * own;
           }
-        };
-        index_t at = job->offsets[j];
-        const index_t end = job->offsets[j + 1];
-        for (; at + 2 <= end; at += 2) {
-          add(sum, at);
-          add(odd, at + 1);
         }
-        if (at < end) add(sum, at);
-        for (int v = 0; v < N; ++v) sum[v] += odd[v];
-        T* entries = tile + c * L;
+        T* entries = tile + c * G;
+#pragma GCC unroll 8
         for (int v = 0; v < N; ++v) {
           if constexpr (how == Accumulate::absolute_distance) sum[v] = vmax<V>(sum[v], V{});
           if constexpr (how == Accumulate::squared_distance) {
@@ -92,7 +102,7 @@ struct GroupLoop {
       if (!job->coef)
         for (index_t r = 0; r < job->rows; ++r)
           for (index_t c = 0; c < used; ++c)
-            job->stored[r * job->stride + j0 + c] = tile[c * L + r];
+            job->stored[r * job->stride + j0 + c] = tile[c * G + r];
     }
   }
 };
@@ -101,8 +111,6 @@ struct GroupLoop {
 
 template <class T, class I>
 class SparsePoints final : public Points<T> {
-  static constexpr int L = lanes<T>;
-
  public:
   SparsePoints(index_t features, const KernelSpec& spec, std::vector<index_t> starts)
       : Points<T>(std::move(starts)), features_(features), spec_(spec) {}
@@ -140,6 +148,10 @@ class SparsePoints final : public Points<T> {
     groups(from, rows, coef, segment, nullptr, 0, out, run);
   }
 
+  std::vector<double> half_squared_norms() const override {
+    return std::vector<double>(norms_.begin(), norms_.end());
+  }
+
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
     auto chosen = std::make_unique<SparsePoints>(features_, spec_, std::vector<index_t>{0, count});
@@ -157,27 +169,31 @@ class SparsePoints final : public Points<T> {
               index_t stride, double* applied, RunControl& run) const {
     const auto& source = dynamic_cast<const SparsePoints&>(from);
     const auto count = static_cast<index_t>(rows.size());
+    const bool few = count <= group_rows_here<T, few_registers>();
+    const index_t G =
+        few ? group_rows_here<T, few_registers>() : group_rows_here<T, group_registers>();
     const index_t columns = this->length(segment), first = this->begin(segment);
     // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
     const index_t chunk =
         std::max<index_t>(512, (columns + 8 * run.threads() - 1) / (8 * run.threads()));
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;
-      AlignedVector<T> buffer(static_cast<std::size_t>(std::max<index_t>(features_, 1) * L), T(0));
-      alignas(64) T row_norms[L], row_absolute[L], row_coef[L];
-      for (index_t row0 = 0; row0 < count && !run.cancelled(); row0 += L) {
-        const index_t used = std::min<index_t>(L, count - row0);
+      AlignedVector<T> buffer(static_cast<std::size_t>(std::max<index_t>(features_, 1) * G), T(0));
+      constexpr int most = group_rows<T, Avx512, group_registers>;
+      alignas(64) T row_norms[most], row_absolute[most], row_coef[most];
+      for (index_t row0 = 0; row0 < count && !run.cancelled(); row0 += G) {
+        const index_t used = std::min<index_t>(G, count - row0);
         const auto scatter = [&](bool clear) {
           for (index_t r = 0; r < used; ++r) {
             const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(row0 + r)]);
             for (index_t at = source.offsets_[i]; at < source.offsets_[i + 1]; ++at)
-              buffer[static_cast<std::size_t>(source.indices_[static_cast<std::size_t>(at)]) * L +
-                     static_cast<std::size_t>(r)] =
+              buffer[static_cast<std::size_t>(
+                  static_cast<index_t>(source.indices_[static_cast<std::size_t>(at)]) * G + r)] =
                   clear ? T(0) : source.data_[static_cast<std::size_t>(at)];
           }
         };
         scatter(false);
-        for (index_t r = 0; r < L; ++r) {
+        for (index_t r = 0; r < G; ++r) {
           const bool real = r < used;
           const auto i =
               real ? static_cast<std::size_t>(rows[static_cast<std::size_t>(row0 + r)]) : 0;
@@ -201,7 +217,12 @@ class SparsePoints final : public Points<T> {
         job.applied = applied ? applied + col0 : nullptr;
         with_kernel(spec_, [&](auto kernel) {
           using Kernel = decltype(kernel);
-          on_this_cpu<GroupLoop<T, I, Kernel>, const GroupJob<T, I>*, const Kernel*>(&job, &kernel);
+          if (few)
+            on_this_cpu<GroupLoop<T, I, Kernel, few_registers>, const GroupJob<T, I>*,
+                        const Kernel*>(&job, &kernel);
+          else
+            on_this_cpu<GroupLoop<T, I, Kernel, group_registers>, const GroupJob<T, I>*,
+                        const Kernel*>(&job, &kernel);
         });
         scatter(true);
       }

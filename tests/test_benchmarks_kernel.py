@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import campaign, competition, growth, kernel_report, run
+from benchmarks import campaign, competition, growth, kernel_report, row_kernels, run
 from benchmarks.cases import Data, check_present
 from benchmarks.floor import floor_seconds, merged_support, needed_parts
 from benchmarks.kernel_duels import duels
@@ -425,3 +425,14 @@ def test_a_run_leaves_records_page_and_picture_and_can_be_resumed(tmp_path, monk
     monkeypatch.setattr(sys, "argv", [*more, "--resume"])
     assert run.main() == 0
     assert "satimage" not in capsys.readouterr().out  # nothing is missing
+
+
+def test_row_kernels_of_every_kernel_are_timed(capsys):
+    row_kernels.main(["--quick"])
+    lines = capsys.readouterr().out.strip().splitlines()
+    kernels = [line.split("|")[1].strip() for line in lines[2:]]
+    assert kernels == list(row_kernels.KERNELS)
+    cells = [cell.strip() for line in lines[2:] for cell in line.split("|")[2:-1]]
+    assert len(cells) == len(kernels) * 4 * len(row_kernels.FEATURES)
+    assert all(float(cell.split()[0]) > 0 and cell.endswith(")") for cell in cells)
+    assert all(cell.endswith("(1.0)") for cell in cells[: 4 * len(row_kernels.FEATURES)])

@@ -239,6 +239,14 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        scores = self._class_scores(self._problem_decisions(X))
-        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = self._class_codes(X)
         return np.asarray(self.classes_[codes])
+
+    def _class_codes(self, X: Any) -> npt.NDArray[np.intp]:
+        """The number of the predicted class of every row."""
+        return self._codes_of(self._problem_decisions(X))
+
+    def _codes_of(self, values: Array) -> npt.NDArray[np.intp]:
+        """The class of the largest score, from the decision values of the problems."""
+        scores = self._class_scores(values)
+        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -97,8 +97,10 @@ class Kernel:
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
         parameters = (str(self.function), self.gamma, self.coef0, int(self.degree), list(starts))
         if sp.issparse(X):
-            indices = X.indices
-            indptr = X.indptr.astype(indices.dtype, copy=False)
+            # Of one type wherever they fit: rows of one matrix meet columns of another.
+            index = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64
+            indices = X.indices.astype(index, copy=False)
+            indptr = X.indptr.astype(index, copy=False)
             return core.csr(X.data, indices, indptr, X.shape[1], *parameters)
         return core.dense(X, shift, *parameters)
 

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -81,3 +83,42 @@ def votes_of_pairs(decisions: Array, n_classes: int) -> Array:
         votes[~second, i] += 1
         votes[second, j] += 1
     return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
+
+
+def certain_side(decision: Array, bound: Array) -> tuple[Codes, Mask]:
+    """The class of two by the sign of a decision, and where it is sure.
+
+    Here and below the true decision lies within ``bound`` of the given one; what is sure does not
+    depend on where. A bound or a decision that is not a number makes nothing sure.
+    """
+    return (decision > 0.0).astype(np.intp), np.abs(decision) > bound
+
+
+def certain_largest(decisions: Array, bound: Array) -> tuple[Codes, Mask]:
+    """The class of the largest decision (one row per class), and where it is sure."""
+    codes = decisions.argmax(axis=0)
+    columns = np.arange(codes.size)
+    least = (decisions - bound)[codes, columns]
+    others = decisions + bound
+    others[codes, columns] = -np.inf
+    return codes, least > others.max(axis=0)
+
+
+def certain_class(decisions: Array, bound: Array, n_classes: int) -> tuple[Codes, Mask]:
+    """The class with the most votes of the pairs (one row per pair), and where it is sure.
+
+    Sure is a class with more votes than any other could get, by itself: ties are not.
+    """
+    sure_votes = np.zeros((n_classes, decisions.shape[1]), dtype=np.int32)
+    possible = np.zeros_like(sure_votes)
+    for t, (i, j) in enumerate(class_pairs(n_classes)):
+        first, second = decisions[t] > bound[t], decisions[t] < -bound[t]
+        sure_votes[i] += first
+        sure_votes[j] += second
+        possible[i] += ~second
+        possible[j] += ~first
+    codes = sure_votes.argmax(axis=0)
+    columns = np.arange(codes.size)
+    votes = sure_votes[codes, columns]
+    possible[codes, columns] = -1
+    return codes, votes > possible.max(axis=0)

@@ -14,6 +14,7 @@ from psvm import validation as check
 from psvm.callbacks import with_callbacks
 from psvm.classifier import Codes, FitWatch, Outcome, PNormClassifier
 from psvm.equal_rows import EqualRows, find_equal_rows, no_equal_rows
+from psvm.expansion import SupportExpansion
 from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
 from psvm.loss import PNormHinge
 from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
@@ -369,29 +370,30 @@ class PSVC(PNormClassifier):
 
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
+        X = self._check_rows(X)
+        return self._expansion().decisions(X)
+
+    def _class_codes(self, X: Any) -> npt.NDArray[np.intp]:
+        X = self._check_rows(X)
+        return self._expansion().codes(X, self._codes_of)
+
+    def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         X = check.canonical(X)
-        threads = check.check_threads(self.n_jobs)
-        kernel = self._kernel
-        if self.kernel == "precomputed":
-            X = X.toarray() if sp.issparse(X) else X
-            support: Any = self.support_
-        else:
-            support = self.support_vectors_
-            # Of a sparse and a dense side the dense one is converted: nothing is densified.
-            if kernel.of_features and sp.issparse(X) != sp.issparse(support):
-                X, support = sp.csr_matrix(X), sp.csr_matrix(support)
-        if self.dual_coef_.shape[0] == 1:
-            product = kernel.product(X, support, self.dual_coef_[0], threads)[:, None]
-            return np.asarray(product + self.intercept_)
-        values = np.empty((X.shape[0], self.intercept_.size))
-        for rows, block in kernel.blocks(X, support, threads):
-            if self.multi_class == "ovr":
-                values[rows] = (self.dual_coef_ @ block).T
-            else:
-                values[rows] = pair_products(block, self.dual_coef_, self.n_support_.tolist())
-        return np.asarray(values + self.intercept_)
+        return X.toarray() if self.kernel == "precomputed" and sp.issparse(X) else X
+
+    def _expansion(self) -> SupportExpansion:
+        """The fitted model as a sum over its support vectors."""
+        return SupportExpansion(
+            self._kernel,
+            self.support_ if self.kernel == "precomputed" else self.support_vectors_,
+            self.dual_coef_,
+            self.intercept_,
+            self.n_support_.tolist(),
+            self._pairwise,
+            check.check_threads(self.n_jobs),
+        )
 
     @property
     def coef_(self) -> Array:
