@@ -67,7 +67,7 @@ inline nb::dict as_dict(const RoundRecord& record) {
   d["changed"] = record.changed;
   if (record.current) {
     d["current"] = record.current;
-    d["stored"] = record.stored;
+    d["part"] = record.part;
   }
   return d;
 }

@@ -21,7 +21,7 @@ struct RoundRecord {
   double seconds, gap, primal, dual;
   std::ptrdiff_t changed;      // variables moved by the round before
   std::ptrdiff_t current = 0;  // kernel solver: rows whose decision values are up to date
-  std::ptrdiff_t stored = 0;   // kernel solver: rows whose matrix is stored
+  std::ptrdiff_t part = 0;     // kernel solver: rows that rounds take place among, 0 for all
 };
 
 // Sees every record, and stops the solve by returning true. May be empty.

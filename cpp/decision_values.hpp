@@ -98,8 +98,6 @@ class DecisionValues {
 
   // Whether rows that are left behind would save anything, that is entries are computed each time.
   bool can_leave_rows() const { return kernel_.points() && !cache_; }
-  // Nanoseconds to apply one entry: to compute it, or to read it from a cached row.
-  double cost_per_entry() const { return cache_ ? 0.5 : 0.5 + 0.04 * kernel_.work_per_entry(); }
   bool has_stale_rows() const { return !stale_.empty(); }
   bool is_stale(std::size_t i) const { return columns_ && !is_current_[i]; }
   // Rows that a change is computed for.

@@ -1,20 +1,37 @@
 // The kernel matrix among some of the points, kept in memory and extended as points join.
 //
 // Where variables change many times (p > 1, large C), applying a change to the points that change
-// with it is all that matters in between: among them it costs one read of a stored row.
+// with it is all that matters in between: among them it costs one read of a stored row. That pays
+// where entries are dear.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
+#include "block_sizes.hpp"
 #include "kernel_rows.hpp"
+#include "row_cache.hpp"
 
 namespace psvm {
 
 template <class T>
 class StoredPart {
  public:
+  // As large as the memory of the cache allows; none if that is less than `least` rows.
+  static std::unique_ptr<StoredPart> within(RowCache<T>& cache, const Points<T>& points,
+                                            index_t rows, index_t least) {
+    const auto side = static_cast<double>(std::min(part_size, rows) + lanes<T>);
+    Reservation<T> memory(cache, side * side * sizeof(T));
+    const auto capacity =
+        std::min(rows, static_cast<index_t>(std::sqrt(memory.bytes() / sizeof(T))) - lanes<T>);
+    if (capacity < least) return nullptr;
+    auto part = std::make_unique<StoredPart>(points, rows, capacity);
+    part->memory_ = std::move(memory);
+    return part;
+  }
+
   // Of a problem with `rows` rows at most `capacity`. Memory is taken as members join.
   StoredPart(const Points<T>& points, index_t rows, index_t capacity)
       : points_(points),
@@ -117,6 +134,7 @@ class StoredPart {
   }
 
   const Points<T>& points_;
+  Reservation<T> memory_;
   const index_t capacity_, stride_;
   std::unique_ptr<T[]> entries_;
   std::vector<index_t> members_, points_of_;  // by place
