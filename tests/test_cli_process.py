@@ -1,4 +1,4 @@
-"""The installed ``psvm`` as a shell meets it: pipes, signals, full disks, terminals, start-up."""
+"""The installed ``psvm`` as a shell meets it: files, pipes, signals, full disks, large data."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from cli_data import FEATURES, SPECIES, command, iris, psvm, start, write_iris, write_model
+from cli_data import SPECIES, iris, psvm, start, write_iris, write_model
 from processes import LINUX, UNIX, output
 
 from psvm import LinearPSVC
@@ -18,18 +18,11 @@ from psvm.persistence import load, save
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A folder with iris as CSV, a model of it, and rows that take a while."""
+    """A folder with iris as CSV, and a model of it."""
     folder = tmp_path_factory.mktemp("shared")
     write_iris(folder, "csv")
     write_model(folder)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 20))
-    np.savez(folder / "slow.npz", X=X, y=rng.integers(0, 2, 6000))
     return folder
-
-
-# Labels that are noise, with a large C and p = 1: the gap falls, but takes a minute to its end.
-SLOW = ("--C", "1e3", "--p", "1", "--tol", "1e-9")
 
 
 def test_fit_predict_evaluate_from_file_to_file(tmp_path, shared):
@@ -43,75 +36,6 @@ def test_fit_predict_evaluate_from_file_to_file(tmp_path, shared):
     code, out, err = psvm("evaluate", model, shared / "iris.csv", "-t", "species", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["accuracy"] > 0.9
-
-
-def test_standard_input_and_output(shared):
-    given = (shared / "iris.csv").read_bytes()
-    code, out, err = psvm("predict", shared / "iris.psvm", "-", given=given)
-    assert (code, err) == (0, "")
-    expected = load(shared / "iris.psvm").predict(iris().select(FEATURES)).tolist()
-    assert out.splitlines() == ["prediction", *expected]
-
-
-def test_failures_and_wrong_usage_have_their_codes(tmp_path, shared):
-    code, out, err = psvm("fit", shared / "iris.csv", "-t", "specie", "-o", tmp_path / "m.psvm")
-    assert (code, out) == (1, "")
-    assert err.startswith(f"psvm: {shared / 'iris.csv'}: there is no column 'specie'")
-    assert err.count("\n") == 1
-    code, out, err = psvm("fit", shared / "iris.csv", "--P", "2")
-    assert (code, out) == (2, "")
-    assert err.startswith("psvm: ")
-    assert err.count("\n") == 1
-
-
-# --- start-up ------------------------------------------------------------------------------------
-
-
-def test_help_loads_nothing_heavy():
-    loaded = output(
-        """
-        import sys
-        from psvm.cli import main
-        for words in (["--help"], ["fit", "--help"], ["predict", "--help"]):
-            main(words)
-        heavy = ("numpy", "scipy", "sklearn", "polars", "skops", "pandas", "psvm.persistence")
-        print([name for name in heavy if name in sys.modules])
-        """
-    )
-    assert loaded.splitlines()[-1] == "[]"
-
-
-@UNIX
-def test_help_takes_under_0_4_seconds():
-    import resource  # not on Windows
-
-    # Of the processor's time, which other work on the machine lengthens less than that of a clock.
-    took = []
-    for _ in range(8):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*command(), "--help"], stdout=subprocess.DEVNULL, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        if took[-1] < 0.4:
-            break
-    assert min(took) < 0.4
-
-
-@UNIX
-def test_tab_completes_commands_options_and_choices():
-    def completed(line):
-        environment = {
-            **os.environ,
-            "_PSVM_COMPLETE": "complete_bash",
-            "COMP_WORDS": line,
-            "COMP_CWORD": str(len(line.split(" ")) - 1),
-        }
-        done = subprocess.run(command(), env=environment, capture_output=True, text=True)
-        return done.stdout.split()
-
-    assert {"evaluate", "export"} <= set(completed("psvm e"))
-    assert completed("psvm fit --kernel lap") == ["laplacian"]
-    assert "--test-size" in completed("psvm fit --te")
 
 
 # --- outputs that break --------------------------------------------------------------------------
@@ -176,38 +100,7 @@ def test_a_folder_that_is_read_only(tmp_path, shared):
         assert err.count("\n") == 1
 
 
-# --- signals and terminals -----------------------------------------------------------------------
-
-
-@UNIX
-def test_a_terminal_shows_the_falling_gap_and_ctrl_c_leaves_no_file(tmp_path, shared):
-    pexpect = pytest.importorskip("pexpect")
-    words = ["fit", shared / "slow.npz", "-o", tmp_path / "m.psvm", *SLOW]
-    first, *rest = command()
-    environment = {**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1"}
-    child = pexpect.spawn(
-        first,
-        [*rest, *map(str, words)],
-        env=environment,
-        timeout=300,  # for the start on a busy machine
-        dimensions=(30, 100),
-        encoding="utf-8",
-    )
-    try:
-        child.expect(r"fit.*━.*gap .*→ 1e-09")
-        gaps = [1.0]
-        while gaps[-1] > 0.8:
-            child.expect(r"gap (\d\.\de[+-]\d\d)")
-            gaps.append(float(child.match[1]))
-        child.sendintr()
-        told = time.monotonic()
-        child.expect(pexpect.EOF)
-        assert time.monotonic() - told < 20  # half a second on a machine of one's own
-    finally:
-        child.close(force=True)
-    assert child.exitstatus == 130, child.before
-    assert "Traceback" not in child.before
-    assert list(tmp_path.iterdir()) == []
+# --- signals --------------------------------------------------------------------------------------
 
 
 @UNIX

@@ -174,7 +174,7 @@ def test_without_typer_the_command_says_what_to_install(capsys, monkeypatch):
 # --- a terminal, and Ctrl-C ----------------------------------------------------------------------
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=300):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         wait_for(lambda: lines_of(folder / "cells.jsonl") == 7)
         os.killpg(process.pid, signal.SIGINT)
         told = time.monotonic()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=120)
         took = time.monotonic() - told
     finally:
         process.kill()
@@ -205,11 +205,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         f"psvm: stopped; finished cells are kept in {folder}. "
         "Run the same command again to go on.\n"
     )
-    # Half a second on a machine of one's own.
-    assert took < 5
+    # Half a second on a machine of one's own; the cell that was running takes far longer.
+    assert took < 30
     behave()
     process = start(*words, stdout=subprocess.PIPE)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert "1 results computed, 7 reused" in out
 
 
@@ -222,12 +222,12 @@ def test_a_terminal_shows_progress(tmp_path):
     os.close(child)
     screen = ""
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not ("7/8" in screen and " left" in screen) and time.monotonic() < deadline:
             if select.select([parent], [], [], 0.2)[0]:
                 screen += os.read(parent, 65536).decode(errors="replace")
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=120)
     finally:
         process.kill()
         os.close(parent)

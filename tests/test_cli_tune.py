@@ -73,7 +73,9 @@ def test_the_table_shows_the_chosen_row(words, capfd):
 
 # --- the report ----------------------------------------------------------------------------------
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
 # Shows the report in a frame of a given width and puts what a reader would notice into the title.
 FRAME = """<!doctype html><iframe id="page" width="{width}" height="900" srcdoc="{page}"></iframe>
@@ -91,14 +93,22 @@ document.getElementById("page").onload = (event) => {{
 
 
 def browse(tmp_path, *words):
-    """What the browser writes: the document and its messages."""
+    """What the browser writes, and the lines of its console."""
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    options += ["--disable-background-networking", "--disable-component-update", "--no-first-run"]
     options += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
     done = subprocess.run(
-        [CHROMIUM, *options, *map(str, words)], capture_output=True, text=True, timeout=120
+        [CHROMIUM, *options, *map(str, words)], capture_output=True, text=True, timeout=300
     )
-    assert "CONSOLE" not in done.stderr
-    return done.stdout
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def seen(tmp_path, page, width):
+    """What a reader of a page of this width notices, and the lines of the console."""
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME.format(width=width, page=html.escape(page)))
+    document, console = browse(tmp_path, "--dump-dom", frame.as_uri())
+    return json.loads(html.unescape(re.search(r"<title>(.*?)</title>", document)[1])), console
 
 
 @pytest.fixture(scope="module", params=[2, 3], ids=["two classes", "three classes"])
@@ -128,23 +138,33 @@ def test_the_report_holds_all_and_needs_no_network(report):
     assert ("--test-size keeps some" in text) == (classes == 3)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+@needs_browser
 @pytest.mark.parametrize("width", [1200, 390])
 def test_a_browser_shows_the_report(report, tmp_path, width):
     path, classes = report
-    frame = tmp_path / "frame.html"
-    frame.write_text(FRAME.format(width=width, page=html.escape(path.read_text())))
-    document = browse(tmp_path, "--dump-dom", frame.as_uri())
-    told = json.loads(html.unescape(re.search(r"<title>(.*?)</title>", document)[1]))
+    told, console = seen(tmp_path, path.read_text(), width)
+    assert console == []
     assert told["images"] == told["shown"] == (5 if classes == 2 else 4)
     assert told["over"] <= 0  # nothing to scroll sideways
     assert told["text"] == "psvm tune: <iris>.csv"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+@needs_browser
+def test_the_browser_would_notice(tmp_path):
+    """The control of the test above: a page with everything wrong that it looks for."""
+    page = """<!doctype html><h1 style="width: 2000px">Wide</h1>
+    <img src="data:image/svg+xml;base64,AAAA"><script>console.error("not well")</script>"""
+    told, console = seen(tmp_path, page, 390)
+    assert (told["images"], told["shown"]) == (1, 0)
+    assert told["over"] > 1000
+    assert any("not well" in line for line in console)
+
+
+@needs_browser
 def test_the_report_prints(report, tmp_path):
     path, _ = report
-    browse(tmp_path, f"--print-to-pdf={tmp_path / 'r.pdf'}", path.as_uri())
+    _, console = browse(tmp_path, f"--print-to-pdf={tmp_path / 'r.pdf'}", path.as_uri())
+    assert console == []
     content = (tmp_path / "r.pdf").read_bytes()
     assert content.startswith(b"%PDF")
     assert len(content) > 20_000
@@ -154,6 +174,9 @@ def test_the_report_prints(report, tmp_path):
     ("given", "message"),
     [
         (["--ps", "1,x"], "'x' is no number"),
+        (["--ps", "0.5"], "at least 1, got 0.5"),
+        (["--Cs", "1,0"], "above 0 and finite, got 0"),
+        (["--gammas", "inf"], "above 0 and finite, got inf"),
         (["--cv", "1"], "--cv"),
         (["--rule", "worst"], "--rule"),
     ],

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from small_data import real
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.persistence import UnsupportedModelError, export, to_json, write_json
 
 PAGE = Path(__file__).parents[1] / "docs" / "model-files.md"
@@ -59,6 +59,8 @@ def test_two_classes(kernel, evaluate):
         LinearPSVC(multi_class="ovr"),
         GridSearchCV(make_pipeline(StandardScaler(), PSVC()), {"psvc__C": [1, 10]}, cv=2),
         make_pipeline(MinMaxScaler(clip=True), LinearPSVC()),
+        PSVCCV((1, 2), (1, 10), (0.01, 0.1), cv=2),
+        make_pipeline(StandardScaler(), PSVCCV((1.5,), (0.1, 1), kernel="linear", cv=2)),
     ],
     ids=str,
 )

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_data import real, thin
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.multiclass import class_pairs
 from psvm.persistence import (
     ModelFileError,
@@ -104,21 +104,45 @@ def test_precomputed_kernel_in_libsvm(tmp_path):
     np.testing.assert_allclose(again.decision_function(K), model.decision_function(K), atol=1e-12)
 
 
-@needs_tools
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_psvccv_is_written_as_its_model(kernel, tmp_path):
+    X, y = several_classes("wine")
+    search = PSVCCV((1, 2), (0.1, 1), (0.01, 0.1), kernel=kernel, cv=3)
+    write_libsvm(search.fit(X, y), tmp_path / "m")
+    labels, values = of_libsvm(tmp_path / "m", X)
+    ours = pair_values(search.best_estimator_, X)
+    np.testing.assert_allclose(values, ours, rtol=0, atol=1e-10 * np.abs(ours).max())
+    sure = ~tied(ours, 3)
+    np.testing.assert_array_equal(labels[sure], search.predict(X)[sure])
+
+
+def by_svm_predict(rows, model, folder):
+    """Labels that LIBSVM's program writes."""
+    out = folder / "out"
+    subprocess.run(["svm-predict", rows, model, out], check=True, capture_output=True)
+    return np.loadtxt(out)
+
+
+def by_the_package(rows, model, folder):
+    """The same from the same two files, by LIBSVM's own readers and code without the program."""
+    y, x = svm.svm_read_problem(str(rows))
+    labels, _, _ = svm.svm_predict(y, x, svm.svm_load_model(str(model)), "-q")
+    return np.array(labels)
+
+
 @pytest.mark.parametrize("name", ["breast_cancer", "ionosphere", "wine", "satimage"])
-def test_svm_predict_gives_our_labels(name, tmp_path):
+@pytest.mark.parametrize(
+    "labels_by", [pytest.param(by_svm_predict, marks=needs_tools), by_the_package]
+)
+def test_svm_predict_gives_our_labels(labels_by, name, tmp_path):
     two = name in ("breast_cancer", "ionosphere")
     X, y = real(name) if two else several_classes(name)
     model = PSVC(p=1.5, C=10.0).fit(X, y)
     write_libsvm(model, tmp_path / "model")
     dump_svmlight_file(X, y, str(tmp_path / "rows"), zero_based=False)
-    subprocess.run(
-        ["svm-predict", tmp_path / "rows", tmp_path / "model", tmp_path / "out"],
-        check=True,
-        capture_output=True,
-    )
+    labels = labels_by(tmp_path / "rows", tmp_path / "model", tmp_path)
     sure = slice(None) if two else ~tied(pair_values(model, X), model.classes_.size)
-    np.testing.assert_array_equal(np.loadtxt(tmp_path / "out")[sure], model.predict(X)[sure])
+    np.testing.assert_array_equal(labels[sure], model.predict(X)[sure])
 
 
 # --- reading -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 )
 from small_data import real, thin
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.persistence import UnsupportedModelError, to_onnx, write_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -177,6 +177,14 @@ def test_search_and_nested_pipelines():
         make_pipeline(StandardScaler(), inner), {"pipeline__linearpsvc__C": [0.1, 1]}, cv=2
     ).fit(X, y)
     assert_agrees(model, X)
+
+
+@pytest.mark.parametrize("dtype", AGREES)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_psvccv_is_exported_as_its_model(kernel, dtype):
+    X, y = several_classes("wine")
+    search = PSVCCV((1, 2), (0.1, 1), (0.01, 0.1), kernel=kernel, cv=3)
+    assert_agrees(make_pipeline(StandardScaler(), search).fit(X, words(y)), X, dtype)
 
 
 def test_table_of_numbers_and_texts():

@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
 )
 from small_data import blobs, noisy, thin
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.persistence import UnsupportedModelError, info, load, save
 from psvm.problem import Status
 
@@ -191,6 +191,7 @@ COMPOSED = {
     "random": make_pipeline(
         Nystroem(n_components=9, random_state=np.random.RandomState(3)), PSVC()
     ),
+    "chosen": make_pipeline(StandardScaler(), PSVCCV((1, 2), (0.1, 1), (0.1, 1), cv=2)),
 }
 
 
@@ -202,6 +203,41 @@ def test_composed_model_predicts_the_same(name, tmp_path):
     method = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
     np.testing.assert_array_equal(getattr(loaded, method)(X3), getattr(model, method)(X3))
     assert clone(loaded).get_params().keys() == model.get_params().keys()
+
+
+CHOSEN = {
+    "rbf": PSVCCV((1, 2), (0.1, 1), (0.1, 1), cv=2),
+    "linear": PSVCCV((1, 1.5), (0.1, 1), kernel="linear", cv=2),
+    "rest": PSVCCV((1.5,), (0.1, 1), (0.1,), multi_class="ovr", scoring="f1_macro", cv=2),
+    "pairs": PSVCCV((2,), (1,), (0.1, 1), decision_function_shape="ovo", rule="one_se", cv=2),
+    "grids by the data": PSVCCV((1, 2), 2, kernel="laplacian", class_weight="balanced", cv=2),
+    "splitter": PSVCCV((1,), (1, 10), cv=StratifiedKFold(2, shuffle=True, random_state=0)),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_psvccv_is_the_same(name, classes, tmp_path):
+    some = np.isin(Y3, np.arange(classes))
+    rows, labels = X3[some], WORDS[some]
+    model = clone(CHOSEN[name]).fit(rows, labels)
+    loaded = again(model, tmp_path)
+    assert_same(model, loaded)  # with cv_results_, best_params_, cross_val_decision_, ...
+    for method in ("predict", "decision_function", "predict_proba"):
+        np.testing.assert_array_equal(getattr(loaded, method)(rows), getattr(model, method)(rows))
+    assert loaded.score(rows, labels) == model.score(rows, labels)
+    told = info(tmp_path / "model.psvm")["model"]
+    assert told["estimator"] == "PSVCCV"
+    assert told["parameters"]["p"] == model.best_params_["p"]
+    assert max(told["dual_gap"]) <= 1e-4
+
+
+def test_psvccv_that_is_not_fitted_or_has_no_model(tmp_path):
+    loaded = again(PSVCCV(ps=(1, 2), cv=3), tmp_path)
+    assert loaded.get_params() == PSVCCV(ps=(1, 2), cv=3).get_params()
+    with pytest.raises(ValueError, match="refit=True"):
+        save(clone(CHOSEN["rbf"]).set_params(refit=False).fit(X, Y), tmp_path / "no.psvm")
+    assert not (tmp_path / "no.psvm").exists()
 
 
 def test_search_keeps_its_results_and_scores(tmp_path):

@@ -1,5 +1,6 @@
 """Files that are no models, damaged, or made to do harm: refused, and nothing in them runs."""
 
+import copy
 import hashlib
 import io
 import json
@@ -7,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -17,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_data import blobs, noisy, thin
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.persistence import ModelFileError, info, load, save
 from psvm.persistence import container as container_module
 from psvm.persistence import state as state_module
@@ -431,3 +433,51 @@ def test_unsound_linear_model_is_refused(name, tmp_path):
     setattr(model, name, getattr(model, name)[..., :0])
     save(model, tmp_path / "m.psvm")
     assert_mentions(refusal(tmp_path / "m.psvm"), name)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """A search over three classes."""
+    X, y = blobs(n=30, classes=3, d=2)
+    return PSVCCV((1, 2), (1,), (0.1, 1), cv=2).fit(X, y)
+
+
+def set_calibration(**changes):
+    return set_attribute("_calibration", lambda c: replace(c, **changes))
+
+
+def set_sigmoid(**changes):
+    def change(calibration):
+        first, *rest = calibration.sigmoids
+        return replace(calibration, sigmoids=[replace(first, **changes), *rest])
+
+    return set_attribute("_calibration", change)
+
+
+UNSOUND_SEARCH = {
+    "another model": set_attribute("best_estimator_", lambda m: StandardScaler()),
+    "no fitted model": set_attribute("best_estimator_", lambda m: PSVC()),
+    "a damaged model": lambda s: setattr(s.best_estimator_, "intercept_", np.zeros(1)),
+    "model of the rest": lambda s: setattr(s.best_estimator_, "multi_class", "ovr"),
+    "order of the classes": set_attribute("classes_", lambda c: c[::-1]),
+    "fewer classes": set_attribute("classes_", lambda c: c[:2]),
+    "no calibration": set_attribute("_calibration", lambda c: None),
+    "classes of the calibration": set_calibration(n_classes=2),
+    "coupling": set_calibration(pairwise=False),
+    "too few sigmoids": set_attribute(
+        "_calibration", lambda c: replace(c, sigmoids=c.sigmoids[:-1])
+    ),
+    "no sigmoid": set_calibration(sigmoids=[None] * 3),
+    "slope": set_sigmoid(slope=float("nan")),
+    "offset": set_sigmoid(offset="0"),
+}
+
+
+@pytest.mark.parametrize("change", UNSOUND_SEARCH)
+def test_unsound_search_is_refused(change, chosen, tmp_path):
+    search = copy.deepcopy(chosen)
+    save(search, tmp_path / "m.psvm")
+    assert load(tmp_path / "m.psvm").best_params_ == chosen.best_params_
+    UNSOUND_SEARCH[change](search)
+    save(search, tmp_path / "m.psvm")
+    assert_mentions(refusal(tmp_path / "m.psvm"), "model", "altered")

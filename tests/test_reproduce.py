@@ -173,12 +173,13 @@ def test_progress_counts_and_tells_the_time_left():
 
 def test_an_interrupt_stops_the_workers_at_once():
     behave(slow="RF")
+    told = []
 
     def interrupt(progress):
         if progress.done >= 7:
+            told.append(time.perf_counter())
             raise KeyboardInterrupt
 
-    started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         parallel.run_jobs(
             jobs_of(tasks(quick=True)),
@@ -186,7 +187,8 @@ def test_an_interrupt_stops_the_workers_at_once():
             on_finish=lambda finished: None,
             watch=interrupt,
         )
-    assert time.perf_counter() - started < 30  # the slow job takes 60
+    # Half a second on a machine of one's own; the slow job takes far longer.
+    assert time.perf_counter() - told[0] < 30
 
 
 # --- the whole -----------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """``psvm bench``: the benchmarks of the repository."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``psvm demo``: the commands on a small real data set."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``psvm evaluate``: how good a model is on rows with labels."""
 
-from __future__ import annotations
-
 from psvm.cli import options as opt
 from psvm.cli.show import show_json, show_scores
 

@@ -1,7 +1,5 @@
 """``psvm export``: a model for other programs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

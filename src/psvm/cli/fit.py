@@ -1,7 +1,5 @@
 """``psvm fit``: data in, model out."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer
@@ -42,6 +40,7 @@ def fit(
         typer.Option(
             "--gamma",
             metavar="scale|auto|NUMBER",
+            callback=opt.gamma_text,
             help="Kernel width.",
             show_default="scale",
             rich_help_panel=opt.LEARNING,

@@ -1,7 +1,5 @@
 """``psvm info``: what a model file says about its model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from psvm.cli import options as opt

@@ -1,7 +1,5 @@
 """Options that several commands have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from enum import StrEnum
@@ -60,6 +58,13 @@ def at_least_one(value: float | None) -> float | None:
     return value
 
 
+def positive_and_finite(value: float) -> float:
+    """Refuse numbers that are not above 0, and infinity."""
+    if not 0 < value < math.inf:
+        raise typer.BadParameter(f"must be above 0 and finite, got {value:g}")
+    return value
+
+
 def share(value: float | None) -> float | None:
     """Refuse what is no part of a whole."""
     if value is not None and not 0 < value < 1:
@@ -72,26 +77,31 @@ def gamma_of(text: str) -> str | float:
     if text in ("scale", "auto"):
         return text
     try:
-        gamma = float(text)
+        return positive_and_finite(float(text))
     except ValueError:
         raise typer.BadParameter(f"must be scale, auto or a number, got {text!r}") from None
-    if not 0 < gamma < math.inf:
-        raise typer.BadParameter(f"must be above 0 and finite, got {text}")
-    return gamma
 
 
-def several(parse: Callable[[str], object]) -> Callable[[str | None], str | None]:
-    """A check of numbers with commas between them, each as ``parse`` takes it."""
+def gamma_text(text: str | None) -> str | None:
+    """Refuse what is no kernel width, with the name of the option in the message."""
+    if text is not None:
+        gamma_of(text)
+    return text
 
-    def check(text: str | None) -> str | None:
-        for part in (text or "").split(",") if text is not None else ():
+
+def several(check: Callable[[float], object]) -> Callable[[str | None], str | None]:
+    """A check of numbers with commas between them, each of which must pass ``check``."""
+
+    def check_all(text: str | None) -> str | None:
+        for part in () if text is None else text.split(","):
             try:
-                parse(part.strip())
+                number = float(part)
             except ValueError:
                 raise typer.BadParameter(f"{part!r} is no number (write 0.1,1,10)") from None
+            check(number)
         return text
 
-    return check
+    return check_all
 
 
 def one_character(text: str | None) -> str | None:

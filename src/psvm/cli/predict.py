@@ -1,7 +1,5 @@
 """``psvm predict``: labels of new rows."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``psvm reproduce``: rerun the paper."""
 
-from __future__ import annotations
-
 import gc
 import shlex
 import sys
@@ -106,7 +104,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _summary(outcome: Outcome) -> str:
+def _summary(outcome: "Outcome") -> str:
     files = ", ".join(path.name for path in outcome.files)
     return (
         f"{outcome.computed} results computed, {outcome.reused} reused, "
@@ -114,7 +112,7 @@ def _summary(outcome: Outcome) -> str:
     )
 
 
-def _tell_failures(outcome: Outcome, debug: bool) -> None:
+def _tell_failures(outcome: "Outcome", debug: bool) -> None:
     first = outcome.failures[0]
     if debug:
         sys.stderr.writelines(f"{item.job.label}\n{item.trace}\n" for item in outcome.failures)
@@ -135,7 +133,7 @@ class _Screen:
         self._target = target
         self._live = Live(console=Console(stderr=True), refresh_per_second=5, transient=True)
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: "Progress") -> None:
         # Not before the first cell runs: downloads have a line of their own.
         self._live.start()
         self._live.update(_picture(self._target, progress))
@@ -149,7 +147,7 @@ def _close(screen: _Screen | None) -> None:
         screen.close()
 
 
-def _picture(target: str, progress: Progress) -> Any:
+def _picture(target: str, progress: "Progress") -> Any:
     """The state of a run as rich shows it."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar

@@ -13,9 +13,12 @@ import zlib
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from psvm.cli.errors import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 BLOCK_BYTES = 1 << 24
 """How much text is read at a time: its numbers take some hundred megabytes at most."""
@@ -119,10 +122,11 @@ class _Rejoined(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        given = self._start[: len(buffer)] or self._rest.read(len(buffer))
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        room = memoryview(buffer).cast("B")
+        given = self._start[: len(room)] or self._rest.read(len(room))
         self._start = self._start[len(given) :]
-        buffer[: len(given)] = given
+        room[: len(given)] = given
         return len(given)
 
 

@@ -1,7 +1,5 @@
 """``psvm tune``: p, C and the kernel width by cross-validation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +18,7 @@ def tune(
         typer.Option(
             "--ps",
             metavar="1,1.5,2",
-            callback=opt.several(float),
+            callback=opt.several(opt.at_least_one),
             help="Exponents to try.",
             show_default="1,1.25,1.5,2,3",
             rich_help_panel=opt.LEARNING,
@@ -31,7 +29,7 @@ def tune(
         typer.Option(
             "--Cs",
             metavar="0.1,1,10",
-            callback=opt.several(float),
+            callback=opt.several(opt.positive_and_finite),
             help="Costs of slack to try.",
             show_default="by the data",
             rich_help_panel=opt.LEARNING,
@@ -42,7 +40,7 @@ def tune(
         typer.Option(
             "--gammas",
             metavar="0.01,0.1",
-            callback=opt.several(float),
+            callback=opt.several(opt.positive_and_finite),
             help="Kernel widths to try.",
             show_default="by the data",
             rich_help_panel=opt.LEARNING,

@@ -17,6 +17,8 @@ from psvm.kernels import KERNELS, Kernel
 from psvm.linear import LinearPSVC
 from psvm.multiclass import problem_signs
 from psvm.persistence.errors import ModelFileError
+from psvm.search import PSVCCV
+from psvm.search.calibration import Calibration, Sigmoid
 from psvm.svc import PSVC
 from psvm.warm_start import LinearWarmStart, WarmStart
 
@@ -54,6 +56,11 @@ def check_sound(kind: type, state: State, where: str) -> None:
             k = _check_classes(state)
             shape = (_problems(state, k), _features(state))
             _check(_is_real_array(state["coef_"], shape), "coef_")
+        elif "classes_" in state and issubclass(kind, PSVCCV):
+            _check_search(state)
+        elif issubclass(kind, Sigmoid):
+            for name in ("slope", "offset"):
+                _check(_is_finite(state[name]), name)
     except ModelFileError as error:
         raise ModelFileError(
             f"{where} ({kind.__name__}) was not written by psvm, or was altered: {error}."
@@ -73,7 +80,7 @@ def _check_kernel(state: State) -> None:
     _check(state["function"] in KERNELS, "function")
     _check(isinstance(state["degree"], int) and state["degree"] >= 0, "degree")
     for name in ("gamma", "coef0"):
-        _check(isinstance(state[name], float | int) and math.isfinite(state[name]), name)
+        _check(_is_finite(state[name]), name)
 
 
 def _check_warm_start(state: State) -> None:
@@ -108,14 +115,32 @@ def _check_kernel_classifier(state: State) -> None:
     _check(_is_real_array(vectors.data, vectors.data.shape), "support_vectors_")
 
 
+def _check_search(state: State) -> None:
+    """The model that a search predicts with is checked where it stands; here, that it fits."""
+    k = _count_classes(state)
+    model, calibration = state["best_estimator_"], state["_calibration"]
+    _check(isinstance(model, PSVC | LinearPSVC), "best_estimator_")
+    same = model.multi_class == state["multi_class"]
+    _check(same and np.array_equal(model.classes_, state["classes_"]), "best_estimator_")
+    _check(isinstance(calibration, Calibration) and calibration.n_classes == k, "_calibration")
+    _check(calibration.pairwise == (k > 2 and state["multi_class"] == "ovo"), "_calibration")
+    sigmoids = calibration.sigmoids
+    _check(len(sigmoids) == _problems(state, k), "_calibration")
+    _check(all(isinstance(one, Sigmoid) for one in sigmoids), "_calibration")
+
+
 def _check_classes(state: State) -> int:
     """Number of classes, whose problems have an intercept each."""
+    k = _count_classes(state)
+    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
+    return k
+
+
+def _count_classes(state: State) -> int:
     classes = state["classes_"]
     _check(isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size >= 2, "classes_")
     _check(state["multi_class"] in ("ovo", "ovr"), "multi_class")
-    k = int(classes.size)
-    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
-    return k
+    return int(classes.size)
 
 
 def _problems(state: State, k: int) -> int:
@@ -137,6 +162,10 @@ def _is_real_array(array: Any, shape: tuple[int, ...]) -> bool:
         and array.dtype in (np.float32, np.float64)
         and bool(np.isfinite(array).all())
     )
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, float | int) and math.isfinite(number)
 
 
 def _is_integer_array(array: Any, shape: tuple[int, ...]) -> bool:
