@@ -5,6 +5,7 @@
 // given (rbf is not centred: that would fill the matrix).
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "aligned.hpp"
 #include "kernel_rows.hpp"
@@ -12,10 +13,12 @@
 namespace psvm {
 namespace {
 
-// Registers of a group, and of one that holds all rows where they are few. With 2 the end of every
-// column's loop, which the CPU cannot foresee, costs more than the products (w8a, 12 nonzeros a
-// row: 1.7 times slower).
-constexpr int group_registers = 8, few_registers = 2;
+// Registers of a group, where its buffer would be too large for the cache, and where rows are few.
+// With 2 the end of every column's loop, which the CPU cannot foresee, costs more than the products;
+// with 8 it costs least (an entry of w8a, 12 nonzeros a row: 1.3 ns with 2, 0.9 with 4, 0.7 with 8).
+constexpr int group_registers = 8, wide_registers = 4, few_registers = 2;
+// Bytes of a buffer that is too large (mnist, 784 features: 10 ns an entry with 8 registers, 8 with 4).
+constexpr index_t large_buffer = 128 * 1024;
 
 template <class T, class Arch, int registers>
 inline constexpr int group_rows = registers * width<Vec<T, Arch>>;
@@ -169,9 +172,12 @@ class SparsePoints final : public Points<T> {
               index_t stride, double* applied, RunControl& run) const {
     const auto& source = dynamic_cast<const SparsePoints&>(from);
     const auto count = static_cast<index_t>(rows.size());
+    const index_t whole = group_rows_here<T, group_registers>();
     const bool few = count <= group_rows_here<T, few_registers>();
-    const index_t G =
-        few ? group_rows_here<T, few_registers>() : group_rows_here<T, group_registers>();
+    const bool wide = features_ * whole * static_cast<index_t>(sizeof(T)) > large_buffer;
+    const index_t G = few    ? group_rows_here<T, few_registers>()
+                      : wide ? group_rows_here<T, wide_registers>()
+                             : whole;
     const index_t columns = this->length(segment), first = this->begin(segment);
     // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
     const index_t chunk =
@@ -217,12 +223,16 @@ class SparsePoints final : public Points<T> {
         job.applied = applied ? applied + col0 : nullptr;
         with_kernel(spec_, [&](auto kernel) {
           using Kernel = decltype(kernel);
+          const auto loop = [&]<int registers>(std::integral_constant<int, registers>) {
+            on_this_cpu<GroupLoop<T, I, Kernel, registers>, const GroupJob<T, I>*, const Kernel*>(
+                &job, &kernel);
+          };
           if (few)
-            on_this_cpu<GroupLoop<T, I, Kernel, few_registers>, const GroupJob<T, I>*,
-                        const Kernel*>(&job, &kernel);
+            loop(std::integral_constant<int, few_registers>{});
+          else if (wide)
+            loop(std::integral_constant<int, wide_registers>{});
           else
-            on_this_cpu<GroupLoop<T, I, Kernel, group_registers>, const GroupJob<T, I>*,
-                        const Kernel*>(&job, &kernel);
+            loop(std::integral_constant<int, group_registers>{});
         });
         scatter(true);
       }

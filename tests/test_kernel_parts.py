@@ -82,8 +82,7 @@ def test_sparse_rows(data):
     check_certificate(model, K, y, np.full(y.size, 30.0))
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize(("p", "storage"), [(1, np.asarray), (2, np.asarray), (2, sp.csr_matrix)])
 def test_a_part_beside_cached_rows(data, p, storage):
     """Many features, so that whole rows are cached and tell the other rows of the outcome."""
     X, y, K = data

@@ -71,17 +71,18 @@ def no_equal_rows(n: int) -> EqualRows:
     return EqualRows(every, every)
 
 
-def find_equal_rows(X: Any, codes: Codes) -> EqualRows:
+def find_equal_rows(X: Any, codes: Codes, worth: float = _WORTH) -> EqualRows:
     """Group the rows of X with the same features and class, if enough rows vanish.
 
-    X is an array or a canonical CSR matrix, ``codes`` are the numbers of the classes.
+    Enough are the share ``worth`` of many rows, and any of few. X is an array or a canonical CSR
+    matrix, ``codes`` are the numbers of the classes.
     """
     n = X.shape[0]
     hashes = _hashed_rows(X) + _mixed(codes.astype(np.uint64))
     order = np.argsort(hashes, kind="stable")
     begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
     vanish = n - int(begins.sum())
-    if vanish == 0 or (n > _FEW and vanish < _WORTH * n):
+    if vanish == 0 or (n > _FEW and vanish < worth * n):
         return no_equal_rows(n)
     first = order[begins]  # the sort is stable: the first of its group
     group = np.empty(n, dtype=np.intp)

@@ -11,8 +11,9 @@ K_s`, :math:`A = \sum_s |c_s|`. The exponent, of size at most :math:`H = h_x + h
 d + 2 rounded terms, and the same rounded x enters every entry. So an entry errs by at most about
 :math:`u (3 + H)` of itself where errors are common to all entries (rounding of x, of the
 polynomial for :math:`2^t`, of long sums), and by a random :math:`u (2 + \sqrt{d + 2}\, H)` of
-itself where they are not. Errors of the first kind add up, those of the second add up as squares,
-:math:`\sum c^2 K^2 \le S`, of which six deviations are allowed:
+itself where they are not (equal support vectors, which err alike, are merged before). Errors of
+the first kind add up, those of the second add up as squares, :math:`\sum c^2 K^2 \le S`, of which
+six deviations are allowed:
 
 .. math:: E = u \bigl( (3 + H) S + 6 (2 + \sqrt{d + 2}\, H) \sqrt S \bigr) + 2^{-125} A .
 
@@ -34,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.equal_rows import find_equal_rows, no_equal_rows
+from psvm.equal_rows import find_equal_rows
 from psvm.kernels import Kernel
 from psvm.multiclass import (
     certain_class,
@@ -43,7 +44,7 @@ from psvm.multiclass import (
     class_pairs,
     pair_products,
 )
-from psvm.storage import mostly_zero_as_csr
+from psvm.storage import stored_for_kernel
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -55,10 +56,8 @@ _SMALLEST = 2.0**-125  # twice the smallest entry of float32, to which smaller o
 
 # Entries (rows times support vectors) below which float32 saves less than its bounds cost.
 _FEW = 200_000
-# Rows from which merging equal support vectors costs less than it saves.
-_WORTH_MERGING = 256
-# As for a fit: features and share of nonzeros for which CSR matrices are faster than arrays.
-_MANY_FEATURES, _MOSTLY_ZERO = 128, 0.3
+# Rows from which looking for equal support vectors costs little beside the kernel entries.
+_MANY_ROWS = 512
 # Bytes of packed features, and of partial sums, in memory at once.
 _BLOCK_BYTES = 2**23
 # Rows packed at once at least, and rows of sparse ones.
@@ -101,7 +100,8 @@ class SupportExpansion:
         """The class number of every row: ``of_decisions(self.decisions(X))``, mostly faster."""
         model, X = self._alike(X)
         entries = X.shape[0] * model.vectors.shape[0]
-        if entries < _FEW or not model._signed or model.kernel.function != "rbf":
+        few = X.shape[0] < _MANY_ROWS or entries < _FEW
+        if few or not model._signed or model.kernel.function != "rbf":
             return of_decisions(model._decisions(X))
         codes = np.empty(X.shape[0], dtype=np.intp)
         sure = np.empty(X.shape[0], dtype=np.bool_)
@@ -114,31 +114,39 @@ class SupportExpansion:
         return codes
 
     def _alike(self, X: Any) -> tuple[SupportExpansion, Any]:
-        """The expansion and X both sparse or both dense, equal sparse support vectors merged."""
+        """The expansion and X both sparse or both dense, equal support vectors merged."""
         if not self.kernel.of_features:
             return self, X
+        vectors = self.vectors
         # Of a sparse and a dense side the dense one is converted: nothing is densified.
-        if not (sp.issparse(X) or sp.issparse(self.vectors)):
-            return self, X
-        X, vectors = sp.csr_matrix(X), sp.csr_matrix(self.vectors)
-        coef, n_support = self.dual_coef, self.n_support
-        worth = X.shape[0] >= _WORTH_MERGING
-        same = find_equal_rows(vectors, self._classes) if worth else no_equal_rows(coef.shape[1])
-        if same.merged:
-            coef = np.stack([same.totals(row) for row in self.dual_coef])
-            vectors = vectors[same.first]
-            n_support = np.bincount(
-                self._classes[same.first], minlength=len(self.n_support)
-            ).tolist()
-        return replace(self, vectors=vectors, dual_coef=coef, n_support=n_support), X
+        if sp.issparse(X) or sp.issparse(vectors):
+            X, vectors = sp.csr_matrix(X), sp.csr_matrix(vectors)
+        model = replace(self, vectors=vectors)
+        return (model._merged() if X.shape[0] >= _MANY_ROWS else model), X
+
+    def _merged(self) -> SupportExpansion:
+        """Equal support vectors of a class as one: less to compute, and errors that differ."""
+        same = find_equal_rows(self.vectors, self._classes, worth=0.0)
+        if not same.merged:
+            return self
+        classes = self._classes[same.first]
+        return replace(
+            self,
+            vectors=self.vectors[same.first],
+            dual_coef=np.stack([same.totals(row) for row in self.dual_coef]),
+            n_support=np.bincount(classes, minlength=len(self.n_support)).tolist(),
+        )
 
     def _stored_well(self, X: Any) -> tuple[SupportExpansion, Any]:
         """The expansion and X, both as CSR matrices if both are mostly zero."""
-        if sp.issparse(X) or X.shape[1] < _MANY_FEATURES:
+        if sp.issparse(X):
             return self, X
-        vectors = mostly_zero_as_csr(self.vectors, _MOSTLY_ZERO, self.threads)
-        rows = mostly_zero_as_csr(X, _MOSTLY_ZERO, self.threads) if sp.issparse(vectors) else X
-        return (replace(self, vectors=vectors), rows) if sp.issparse(rows) else (self, X)
+        vectors, rows = (
+            stored_for_kernel(some, self.kernel.function, self.threads)
+            for some in (self.vectors, X)
+        )
+        alike = sp.issparse(vectors) and sp.issparse(rows)
+        return (replace(self, vectors=vectors), rows) if alike else (self, X)
 
     @property
     def _classes(self) -> npt.NDArray[np.int32]:

@@ -21,15 +21,8 @@ from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, problem
 from psvm.problem import BinaryProblem
 from psvm.solvers.choose import Certified
 from psvm.solvers.together import solve_together
-from psvm.storage import mostly_zero_as_csr
+from psvm.storage import stored_for_kernel
 from psvm.warm_start import WarmStart
-
-# Arrays with at least so many features and fewer than this share of nonzeros are computed with as
-# CSR matrices: a nonzero costs as much as two features of a dense row (mnist: 9 instead of 20 ns
-# an entry), and a few features cost less than looking for zeros.
-_MANY_FEATURES, _MOSTLY_ZERO = 128, 0.3
-# All kernels of features but the exponential: the root of a difference of sparse rows cancels.
-_AS_EXACT_IF_SPARSE = ("linear", "poly", "rbf", "sigmoid", "laplacian")
 
 Array = npt.NDArray[np.float64]
 KernelParameter = str | Callable[[Any, Any], Any]
@@ -228,7 +221,7 @@ class PSVC(PNormClassifier):
         weight = check.check_weights(sample_weight, X)
         labelled = self._code_classes(y, weight, settings.C)
         kept = np.flatnonzero(weight > 0.0)
-        stored = self._stored_well(X)
+        stored = stored_for_kernel(X, self.kernel, check.check_threads(self.n_jobs))
         same = self._equal_rows(stored, kept, labelled.codes)
         rows = kept[same.first]
         codes, cost = labelled.codes[rows], same.totals(labelled.cost[kept])
@@ -262,12 +255,6 @@ class PSVC(PNormClassifier):
         self._warn(settings.budget.tol)
         watch.end()
         return self
-
-    def _stored_well(self, X: Any) -> Any:
-        """X as the kernel is computed from it: arrays that are mostly zero as CSR matrices."""
-        if self.kernel not in _AS_EXACT_IF_SPARSE or X.shape[1] < _MANY_FEATURES:
-            return X
-        return mostly_zero_as_csr(X, _MOSTLY_ZERO, check.check_threads(self.n_jobs))
 
     def _equal_rows(self, X: Any, rows: npt.NDArray[np.intp], codes: Codes) -> EqualRows:
         """Which of the rows have the same features and class; none for kernels of other input."""
