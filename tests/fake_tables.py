@@ -63,7 +63,7 @@ def run(task):
     if task.method == faults["fail"]:
         raise ValueError(f"no {task.method}\nto be had")
     if task.method == faults["slow"]:
-        time.sleep(60)
+        time.sleep(600)
     if faults["log"]:
         with Path(faults["log"]).open("a") as log:
             log.write(f"{task.key}\n")

@@ -12,12 +12,10 @@ from processes import UNIX, output
 
 # --- help ----------------------------------------------------------------------------------------
 
-# Packages that take longer to import than all of the help may, and parts of rich that it has none
-# of.
+# Packages that take longer to import than all of the help may.
 HEAVY = """
     heavy = ("numpy", "scipy", "sklearn", "joblib", "polars", "skops", "pandas", "matplotlib",
-             "psvm.persistence.model_file", "psvm.paper", "rich.markdown", "markdown_it",
-             "rich.traceback", "pygments")
+             "psvm.persistence.model_file", "psvm.paper")
     import sys
     print([name for name in heavy if name in sys.modules])
 """
@@ -33,35 +31,6 @@ def test_help_loads_nothing_heavy(words):
 def test_info_needs_no_scikit_learn(tmp_path):
     body = f"    from psvm.cli import main\n    main(['info', {str(write_model(tmp_path))!r}])\n"
     assert output(body + HEAVY).splitlines()[-1] == "[]"
-
-
-def test_what_help_does_not_draw_is_imported_when_it_is_used():
-    told = output(
-        """
-        import sys
-        from psvm.cli import main
-        main(["--help"])
-        from typer import rich_utils
-        assert "rich.markdown" not in sys.modules
-        assert "rich.traceback" not in sys.modules
-        page = rich_utils.Markdown("*so*")
-        try:
-            1 / 0
-        except ZeroDivisionError:
-            trace = rich_utils.Traceback.from_exception(*sys.exc_info())
-        from rich.markdown import Markdown
-        from rich.traceback import Traceback
-        print(type(page) is Markdown, type(trace) is Traceback)
-        """
-    )
-    assert told.splitlines()[-1] == "True True"
-
-
-def test_help_is_what_typer_draws():
-    body = "from psvm.cli import main\nmain(['fit', '--help'])"
-    quick, plain = output(body), output(f"import typer.rich_utils\n{body}")
-    assert quick == plain
-    assert "The classifier" in quick
 
 
 @UNIX

@@ -17,13 +17,11 @@ from psvm.cli.export import export
 from psvm.cli.fit import fit
 from psvm.cli.info import info
 from psvm.cli.predict import predict
-from psvm.cli.quick_help import QuickCommand, QuickGroup, import_help
 from psvm.cli.reproduce import reproduce
 from psvm.cli.tune import tune
 
 app = typer.Typer(
     name="psvm",
-    cls=QuickGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -57,7 +55,7 @@ def _add(command: Callable[..., None], panel: str, **settings: Any) -> None:
     """Add a command; its help is its docstring with the lines of each paragraph joined."""
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(cls=QuickCommand, help=text, rich_help_panel=panel, **settings)(command)
+    app.command(help=text, rich_help_panel=panel, **settings)(command)
 
 
 MODELS: list[Callable[..., None]] = [fit, tune, predict, evaluate, info, export]
@@ -88,8 +86,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0, 1 for a failure, 2 for bad usage, 130 after Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if os.environ.get("_PSVM_COMPLETE", "complete_bash") != "complete_bash":
-        import_help()  # other shells show the help of what they complete
     try:
         with warnings.catch_warnings():
             _show_warnings_in_one_line()

@@ -80,6 +80,7 @@ class SearchWatch:
     def close(self) -> None:
         """No more display; the callbacks hear of :meth:`end`."""
         if self._bar is not None:
+            self._bar.show(self._done, self._total, self._best)
             self._bar.close()
 
     def end(self) -> None:
