@@ -12,7 +12,6 @@ from typing import Any
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn < 1.9
-
     # Either this class or the imported one, which a type checker cannot see as one name.
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin."""
