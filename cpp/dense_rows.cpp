@@ -288,8 +288,9 @@ class DensePoints final : public Points<T> {
         std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
     const index_t columns = this->length(segment);
     // Below a million or so operations, a thread starts later than the work ends.
-    const bool brief = count * columns * (features_ + 16) < 2'000'000;
-    const index_t chunk = brief ? std::max<index_t>(columns, 1) : chunk_panels * L;
+    const bool brief = count * columns * (features_ + 16) < 4'000'000;
+    const index_t share = (columns + L * run.threads() - 1) / (L * run.threads());
+    const index_t chunk = brief ? std::max<index_t>(columns, 1) : std::min(chunk_panels, share) * L;
     const index_t first = first_panel_[static_cast<std::size_t>(segment)] * L;
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;

@@ -10,24 +10,21 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <random>
+#include <optional>
 
+#include "block_sizes.hpp"
 #include "block_smo.hpp"
 #include "intercept_search.hpp"
+#include "row_states.hpp"
+#include "violators.hpp"
 
 namespace psvm {
 namespace {
 
 // Share of the block that one round exchanges at most (1/2 and 1/8 measured 29 and 15 % slower).
 constexpr std::size_t exchanged_share = 4;
-// Variables of a block: at most 768 (512 measured equal, 1024 a fifth slower on magic04), and of few
-// rows the share that working_set.cpp takes (satimage at p = 1: 1.5 times faster; 0.25 there and
-// other shares of exchange or inner precisions measured equal or slower).
-std::size_t block_size(std::size_t n, double p) {
-  const double share = n <= 512 || p > 2.0 ? 1.0 : p > 1.0 ? 0.25 : 0.15;
-  const auto own = static_cast<std::size_t>(share * static_cast<double>(n));
-  return std::min({n, std::size_t(768), std::max<std::size_t>(128, own)});
-}
+// Variables of a block at most (512 measured equal, 1024 a fifth slower on magic04).
+constexpr index_t most_variables = 768;
 // Rounds after which a cell is left as it is, and how often its progress is looked at.
 constexpr index_t most_rounds = 3000, window = 40;
 // The gap beyond which further rounds only move the last digits.
@@ -43,20 +40,19 @@ class FoldPath {
         precision_(precision),
         run_(run),
         n_(problem.train.size()),
-        alpha_(n_, 0.0),
         applied_(n_, 0.0),
         held_applied_(n_, 0.0),
-        slack_(n_, 0.0),
         cost_(n_, 0.0),
         decision_(n_, 0.0),
-        score_(n_, 0.0),
         slot_of_(n_, -1) {
     index_t columns = 0;
     for (const auto& ranges : {problem.train_columns, problem.held_out_columns})
       for (const ColumnRange& range : ranges) columns = std::max(columns, range.end);
     train_decision_.assign(at(columns), 0.0);
     held_decision_.assign(at(columns), 0.0);
-    row_.resize(at(columns));
+    for (const ColumnRange& range : problem.train_columns)
+      for (index_t column = range.begin; column < range.end; column += lanes<T>)
+        lines_.push_back(column);
   }
 
   // Solves one cell from wherever the last one ended.
@@ -102,17 +98,6 @@ class FoldPath {
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
   const T* row(std::size_t k) const { return problem_.gram + problem_.train[k] * problem_.stride; }
-  bool below_bound(std::size_t k) const { return !loss_->bounded() || alpha_[k] < cost_[k]; }
-  bool can_go_up(std::size_t k) const {
-    return problem_.y[k] > 0 ? below_bound(k) : alpha_[k] > 0.0;
-  }
-  bool can_go_low(std::size_t k) const {
-    return problem_.y[k] < 0 ? below_bound(k) : alpha_[k] > 0.0;
-  }
-  bool is_free(std::size_t k) const { return alpha_[k] > 0.0 && below_bound(k); }
-  void refresh_slacks() {
-    for (std::size_t k = 0; k < n_; ++k) slack_[k] = loss_->slack_of(alpha_[k], cost_[k]);
-  }
 
   // --- a new cell ------------------------------------------------------------------------------
 
@@ -120,23 +105,28 @@ class FoldPath {
   // which no kernel row is needed. For another p: the alpha that the slacks of the last p at its
   // first C have under the new loss.
   void begin(const PathCell& cell) {
-    const bool same_p = loss_ && loss_->p == cell.p;
-    const bool cold = !loss_;
+    const bool cold = !loss_, same_p = !cold && loss_->p == cell.p;
+    std::vector<double> alpha = cold ? std::vector<double>(n_, 0.0) : rows_->alphas();
     if (!same_p) loss_ = std::make_unique<PNormHinge>(cell.p);
-    capacity_ = std::max(members_.size(), block_size(n_, cell.p));
+    const index_t usual = usual_block(0.0, static_cast<index_t>(n_), cell.p);
+    capacity_ = std::max(members_.size(), at(std::min(usual, most_variables)));
     for (std::size_t k = 0; k < n_; ++k) cost_[k] = cell.C * problem_.cost[k];
-    if (cold) return;
-    if (!same_p) start_from_slacks();
-    const double t = best_multiple();
+    if (!cold) {
+      if (!same_p) start_from_slacks(alpha);
+      multiply(alpha, best_multiple(alpha));
+    }
+    rows_.emplace(*loss_, problem_.y, cost_.data(), alpha);
+  }
+
+  void multiply(std::vector<double>& alpha, double t) {
     for (std::size_t k = 0; k < n_; ++k) {
-      alpha_[k] *= t;
+      alpha[k] *= t;
       applied_[k] *= t;
       held_applied_[k] *= t;
-      if (loss_->bounded()) alpha_[k] = std::min(alpha_[k], cost_[k]);
+      if (loss_->bounded()) alpha[k] = std::min(alpha[k], cost_[k]);
     }
     for (double& value : train_decision_) value *= t;
     for (double& value : held_decision_) value *= t;
-    refresh_slacks();
   }
 
   void keep_slacks() {
@@ -145,11 +135,11 @@ class FoldPath {
       slack_of_first_[k] = std::max(1.0 - problem_.y[k] * (decision_[k] + intercept_), 0.0);
   }
 
-  void start_from_slacks() {
+  void start_from_slacks(std::vector<double>& alpha) {
     double total[2] = {0.0, 0.0};
     for (std::size_t k = 0; k < n_; ++k) {
-      alpha_[k] = loss_->alpha_of(slack_of_first_[k], cost_[k]);
-      total[problem_.y[k] > 0.0] += alpha_[k];
+      alpha[k] = loss_->alpha_of(slack_of_first_[k], cost_[k]);
+      total[problem_.y[k] > 0.0] += alpha[k];
     }
     slack_of_first_.clear();
     // The heavier class is scaled down to sum alpha_i y_i = 0.
@@ -157,30 +147,30 @@ class FoldPath {
     const bool usable = std::isfinite(total[0] + total[1]) && lighter > 0.0;
     for (std::size_t k = 0; k < n_; ++k) {
       if (!usable)
-        alpha_[k] = 0.0;
+        alpha[k] = 0.0;
       else if (problem_.fit_intercept)
-        alpha_[k] *= lighter / total[problem_.y[k] > 0.0];
+        alpha[k] *= lighter / total[problem_.y[k] > 0.0];
     }
     std::fill(applied_.begin(), applied_.end(), 0.0);
     std::fill(train_decision_.begin(), train_decision_.end(), 0.0);
     std::vector<std::size_t> started(n_);
     std::iota(started.begin(), started.end(), std::size_t(0));
-    apply(started);
+    apply(started, [&](std::size_t k) { return problem_.y[k] * alpha[k]; });
   }
 
   // The t > 0 that maximises D(t alpha), the root of the decreasing function
   //   sum alpha - t alpha'K alpha - t^(q-1) sum alpha slack_of(alpha),
   // or at p = 1 the bound if that is nearer.
-  double best_multiple() const {
+  double best_multiple(const std::vector<double>& alpha) const {
     double total = 0.0, squared_norm = 0.0, slack_sum = 0.0, bound = infinity;
     for (std::size_t k = 0; k < n_; ++k) {
-      if (alpha_[k] <= 0.0) continue;
-      total += alpha_[k];
-      squared_norm += alpha_[k] * problem_.y[k] * train_decision_[at(problem_.train[k])];
+      if (alpha[k] <= 0.0) continue;
+      total += alpha[k];
+      squared_norm += alpha[k] * problem_.y[k] * train_decision_[at(problem_.train[k])];
       if (loss_->bounded())
-        bound = std::min(bound, cost_[k] / alpha_[k]);
+        bound = std::min(bound, cost_[k] / alpha[k]);
       else
-        slack_sum += alpha_[k] * loss_->slack_of(alpha_[k], cost_[k]);
+        slack_sum += alpha[k] * loss_->slack_of(alpha[k], cost_[k]);
     }
     if (!(total > 0.0) || !(squared_norm > 0.0)) return 1.0;
     double low = 0.0, high = total / squared_norm;
@@ -197,37 +187,30 @@ class FoldPath {
   // --- 1. certify ------------------------------------------------------------------------------
 
   void certify() {
-    double max_up = -infinity, min_low = infinity;
-    if (!problem_.fit_intercept) max_up = min_low = 0.0;
-    for (std::size_t k = 0; k < n_; ++k) {
-      decision_[k] = train_decision_[at(problem_.train[k])];
-      const double s = problem_.y[k] * (1.0 - slack_[k]) - decision_[k];
-      score_[k] = s;
-      if (can_go_up(k)) max_up = std::max(max_up, s);
-      if (can_go_low(k)) min_low = std::min(min_low, s);
+    for (std::size_t k = 0; k < n_; ++k) decision_[k] = train_decision_[at(problem_.train[k])];
+    ExtremeScores extremes = rows_->extremes(decision_.data());
+    if (!problem_.fit_intercept) {
+      extremes.max_up = std::max(extremes.max_up, 0.0);
+      extremes.min_low = std::min(extremes.min_low, 0.0);
     }
-    middle_ = problem_.fit_intercept ? 0.5 * (max_up + min_low) : 0.0;
-    intercept_ = good_intercept(min_low, max_up);
-    double squared_norm = 0.0, lost = 0.0, difference = 0.0;
-    for (std::size_t k = 0; k < n_; ++k) {
-      const double margin = problem_.y[k] * (decision_[k] + intercept_);
-      const double own = loss_->value(1.0 - margin, cost_[k]);
-      squared_norm += alpha_[k] * problem_.y[k] * decision_[k];
-      lost += own;
-      difference += own + alpha_[k] * (margin - 1.0) + loss_->conjugate(alpha_[k], slack_[k]);
-    }
+    middle_ = problem_.fit_intercept ? 0.5 * (extremes.max_up + extremes.min_low) : 0.0;
+    intercept_ = good_intercept(extremes.min_low, extremes.max_up);
+    const RowSums sums = rows_->sums(decision_.data(), intercept_);
     // As in certificate.py: a sum of non-negative terms below zero is rounding.
-    const double magnitude = 0.5 * std::abs(squared_norm) + lost;
-    dual_ = 0.5 * squared_norm + lost - difference;
-    gap_ = !std::isfinite(difference) || difference < -1e-6 * magnitude
+    const double magnitude = 0.5 * std::abs(sums.squared_norm) + sums.lost;
+    enough_ = 0.01 * std::max(sums.difference, precision_.tol * magnitude);
+    dual_ = 0.5 * sums.squared_norm + sums.lost - sums.difference;
+    gap_ = !std::isfinite(sums.difference) || sums.difference < -1e-6 * magnitude
                ? infinity
-               : std::max(difference, 0.0) / std::max(magnitude, 1e-300);
+               : std::max(sums.difference, 0.0) / std::max(magnitude, 1e-300);
   }
 
   // The minimiser, which lies between the extreme scores, to a few digits: any b gives a valid gap.
   double good_intercept(double low, double high) {
     if (!problem_.fit_intercept) return 0.0;
     if (!(low < high)) return middle_;
+    if (loss_->bounded())
+      return rows_->hinge_intercept(decision_.data(), low, high, intercept_, enough_);
     return intercepts_.between(*loss_, problem_.y, cost_.data(), decision_.data(), n_, low, high,
                                intercept_, 0.01);
   }
@@ -282,34 +265,30 @@ class FoldPath {
 
   // The worst violators outside the block of one side; at a cold start, where rows tie, at random.
   void take_worst(bool up, std::size_t count, std::vector<std::size_t>& incoming) {
-    violators_.clear();
-    for (std::size_t k = 0; k < n_; ++k) {
-      if (slot_of_[k] >= 0) continue;
-      const double s = score_[k] - middle_;
-      if (up ? (s > 0.0 && can_go_up(k)) : (s < 0.0 && can_go_low(k)))
-        violators_.emplace_back(-std::abs(s), k);
-    }
-    const std::size_t keep = std::min(violators_.size(), count);
-    if (members_.empty()) std::shuffle(violators_.begin(), violators_.end(), random_);
-    // Ties by number: the choice must not depend on the library's nth_element.
-    if (keep < violators_.size() && !members_.empty())
-      std::nth_element(violators_.begin(), violators_.begin() + static_cast<index_t>(keep),
-                       violators_.end());
-    for (std::size_t v = 0; v < keep; ++v) incoming.push_back(violators_[v].second);
+    const auto every = [&](const auto& visit) {
+      for (index_t k = 0; k < static_cast<index_t>(n_); ++k) visit(k);
+    };
+    const auto taken = [&](index_t k) { return slot_of_[at(k)] >= 0; };
+    for (const auto& violator : members_.empty()
+                                    ? violators_.some(*rows_, middle_, up, count, every, taken)
+                                    : violators_.worst(*rows_, middle_, up, count, every, taken))
+      incoming.push_back(at(violator.row));
   }
 
   // Incoming variables take the slots of the oldest members, those that are not free first.
   void replace(const std::vector<std::size_t>& incoming) {
     ++round_;
-    std::vector<std::size_t> slots(capacity_);
-    std::iota(slots.begin(), slots.end(), std::size_t(0));
-    const auto order = [&](std::size_t a, std::size_t b) {
-      const auto key = [&](std::size_t s) { return std::tuple(is_free(members_[s]), born_[s], s); };
-      return key(a) < key(b);
-    };
-    const auto count = static_cast<index_t>(incoming.size());
-    std::partial_sort(slots.begin(), slots.begin() + count, slots.end(), order);
-    slots.resize(incoming.size());
+    // One number per slot that sorts by: is it free, since when, which.
+    const auto capacity = static_cast<index_t>(capacity_),
+               count = static_cast<index_t>(incoming.size());
+    std::vector<index_t> keys(capacity_);
+    for (std::size_t s = 0; s < capacity_; ++s) {
+      const index_t age = born_[s] + (rows_->is_free(members_[s]) ? round_ + 1 : 0);
+      keys[s] = age * capacity + static_cast<index_t>(s);
+    }
+    std::nth_element(keys.begin(), keys.begin() + count, keys.end());
+    std::vector<std::size_t> slots;
+    for (index_t v = 0; v < count; ++v) slots.push_back(at(keys[at(v)] % capacity));
     std::sort(slots.begin(), slots.end());
     for (std::size_t v = 0; v < incoming.size(); ++v) {
       slot_of_[members_[slots[v]]] = -1;
@@ -321,18 +300,26 @@ class FoldPath {
     gather(slots);
   }
 
-  // Rows and columns of the block's Gram matrix at these slots. A row is copied first: picking from
-  // a copy in cache is twice as fast as from memory.
+  // Rows and columns of the block's Gram matrix at these slots. While one row is picked from, the next
+  // one is fetched from memory.
   void gather(const std::vector<std::size_t>& slots) {
     const std::size_t stride = at(block_.stride), size = members_.size();
     places_.resize(size);
     for (std::size_t t = 0; t < size; ++t) places_[t] = at(problem_.train[members_[t]]);
-    for (const std::size_t s : slots) {
+    constexpr std::size_t picks = 16;
+    const std::size_t lines_per_picks = lines_.size() * picks / std::max(size, picks) + 1;
+    for (std::size_t v = 0; v < slots.size(); ++v) {
+      const std::size_t s = slots[v];
       const T* from = row(members_[s]);
-      for (const ColumnRange& range : problem_.train_columns)
-        std::copy(from + range.begin, from + range.end, row_.begin() + range.begin);
+      const T* next = row(members_[slots[std::min(v + 1, slots.size() - 1)]]);
       T* to = block_.gram.data() + s * stride;
-      for (std::size_t t = 0; t < size; ++t) to[t] = row_[places_[t]];
+      std::size_t line = 0;
+      for (std::size_t first = 0; first < size; first += picks) {
+        const std::size_t last_line = std::min(line + lines_per_picks, lines_.size());
+        for (; line < last_line; ++line) __builtin_prefetch(next + lines_[line]);
+        const std::size_t end = std::min(first + picks, size);
+        for (std::size_t t = first; t < end; ++t) to[t] = from[places_[t]];
+      }
       block_.diagonal[s] = to[s];
     }
     if (slots.size() == size) return;
@@ -355,9 +342,9 @@ class FoldPath {
       const std::size_t k = members_[s];
       block_.y[s] = problem_.y[k];
       block_.cost[s] = cost_[k];
-      block_.alpha[s] = alpha_[k];
-      block_.slack[s] = slack_[k];
-      block_.score[s] = static_cast<T>(score_[k] - middle_);
+      block_.alpha[s] = rows_->alpha(k);
+      block_.slack[s] = rows_->slack(k);
+      block_.score[s] = static_cast<T>(rows_->score(k) - middle_);
     }
     if (!problem_.fit_intercept) block_.score[size] = T(0);
     // A tenth of the violation, at most 40 steps per variable, as in working_set.cpp.
@@ -366,20 +353,18 @@ class FoldPath {
     std::vector<std::size_t> changed;
     for (std::size_t s = 0; s < size; ++s) {
       const std::size_t k = members_[s];
-      if (block_.alpha[s] == alpha_[k]) continue;
-      alpha_[k] = block_.alpha[s];
-      slack_[k] = block_.slack[s];
+      if (block_.alpha[s] == rows_->alpha(k)) continue;
+      rows_->set(k, block_.alpha[s], block_.slack[s]);
       changed.push_back(k);
     }
-    apply(changed);
+    apply(changed, [&](std::size_t k) { return rows_->coef()[k]; });
     return changed.size();
   }
 
   // Brings the decision values of the training columns up to date with these variables.
-  void apply(const std::vector<std::size_t>& changed) {
-    add_rows(
-        changed, [&](std::size_t k) { return problem_.y[k] * alpha_[k]; }, applied_,
-        problem_.train_columns, train_decision_);
+  template <class Coef>
+  void apply(const std::vector<std::size_t>& changed, const Coef& coef) {
+    add_rows(changed, coef, applied_, problem_.train_columns, train_decision_);
   }
 
   void update_held_out() {
@@ -420,19 +405,19 @@ class FoldPath {
   std::size_t capacity_ = 0;  // variables that the block may hold; it never shrinks
   std::unique_ptr<PNormHinge> loss_;
   // One value per training row. `applied` are the coefficients that the decision values hold.
-  std::vector<double> alpha_, applied_, held_applied_, slack_, cost_, decision_, score_;
+  std::vector<double> applied_, held_applied_, cost_, decision_;
+  std::optional<RowStates> rows_;
   std::vector<double> slack_of_first_;
   std::vector<double> train_decision_, held_decision_;  // one value per row of the Gram matrix
-  double middle_ = 0.0, intercept_ = 0.0, gap_ = infinity, dual_ = -infinity;
+  double middle_ = 0.0, intercept_ = 0.0, enough_ = 0.0, gap_ = infinity, dual_ = -infinity;
   InterceptSearch intercepts_;
   // The block: its variables by slot, the round each came in, and the slot of every variable.
   Block<T> block_;
   std::vector<std::size_t> members_, places_;
   std::vector<index_t> born_, slot_of_;
   index_t round_ = 0;
-  std::vector<std::pair<double, std::size_t>> violators_;
-  std::vector<T> row_;
-  std::mt19937 random_{0};
+  Violators violators_;
+  std::vector<index_t> lines_;  // training columns a cache line apart
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <exception>
 #include <functional>
 #include <thread>
-#include <vector>
+
+#include "helper_threads.hpp"
 
 namespace psvm {
 
@@ -36,38 +37,30 @@ class RunControl {
     if (cancelled()) throw Cancelled();
   }
 
-  // Calls body(task) for every task in [0, tasks), in any order, on all threads. Threads live for
-  // one call only: starting one costs some 20 us, and nothing survives that a fork could break.
+  // Calls body(task) for every task in [0, tasks), in any order, on all threads. Threads last as long
+  // as the run, so that nothing survives that a fork could break. Not to be called from a body.
   template <class Body>
   void parallel_for(std::ptrdiff_t tasks, const Body& body) {
     std::atomic<std::ptrdiff_t> next{0};
-    const auto helpers = std::min<std::ptrdiff_t>(threads_ - 1, tasks > 1 ? tasks - 1 : 0);
-    std::vector<std::thread> pool;
-    std::exception_ptr failure;
     std::atomic<bool> failed{false};
-    pool.reserve(static_cast<std::size_t>(helpers));
-    for (std::ptrdiff_t k = 0; k < helpers; ++k) {
-      pool.emplace_back([&] {
-        try {
-          for (auto task = next++; task < tasks && !cancelled() && !failed; task = next++)
-            body(task);
-        } catch (...) {
-          if (!failed.exchange(true)) failure = std::current_exception();
+    std::exception_ptr failure;
+    const auto caller = std::this_thread::get_id();
+    const auto work = [&] {
+      const bool polls = std::this_thread::get_id() == caller;
+      try {
+        for (auto task = next++; task < tasks && !cancelled() && !failed; task = next++) {
+          body(task);
+          if (polls) check();
         }
-      });
-    }
-    std::exception_ptr own_failure;
-    try {
-      for (auto task = next++; task < tasks && !failed; task = next++) {
-        body(task);
-        check();
+      } catch (...) {
+        if (!failed.exchange(true)) failure = std::current_exception();
       }
-    } catch (...) {
-      own_failure = std::current_exception();
-      failed = true;
-    }
-    for (auto& thread : pool) thread.join();
-    if (own_failure) std::rethrow_exception(own_failure);
+    };
+    const auto helpers = std::min<std::ptrdiff_t>(threads_, tasks) - 1;
+    if (helpers > 0)
+      helpers_.call(static_cast<std::size_t>(helpers), work);
+    else
+      work();
     if (failure) std::rethrow_exception(failure);
     if (cancelled()) throw Cancelled();
   }
@@ -77,6 +70,7 @@ class RunControl {
   int threads_;
   std::function<bool()> poll_;
   std::atomic<bool>* cancel_;
+  HelperThreads helpers_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_poll_ = start_;
 };

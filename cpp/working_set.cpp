@@ -12,13 +12,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 
 #include "block_members.hpp"
 #include "block_sizes.hpp"
 #include "block_smo.hpp"
 #include "decision_values.hpp"
+#include "intercept_search.hpp"
+#include "row_states.hpp"
 #include "stored_part.hpp"
+#include "violators.hpp"
 
 namespace psvm {
 namespace {
@@ -38,17 +40,14 @@ class WorkingSetSolver {
         hard_margin_(std::isinf(problem.cost[0])),
         decision_(kernel, cache, problem.segments),
         n_(decision_.size()),
-        block_size_(first_block(kernel.work_per_entry(), n_, problem.p)),
-        alpha_(std::move(start.alpha)),
+        usual_block_(usual_block(kernel.work_per_entry(), n_, problem.p)),
+        block_size_(std::min(usual_block_, first_block)),
+        rows_(loss_, problem.y, problem.cost, start.alpha),
         members_(kernel) {
-    slack_.resize(at(n_));
-    coef_.resize(at(n_));
-    for (std::size_t i = 0; i < at(n_); ++i) slack_[i] = loss_.slack_of(alpha_[i], cost(i));
-    for (std::size_t i = 0; i < at(n_); ++i) coef_[i] = y(i) * alpha_[i];
-    for (std::size_t i = 0; i < at(n_); ++i) total_cost_ += cost(i);
+    for (std::size_t i = 0; i < at(n_); ++i) total_cost_ += rows_.cost(i);
     in_block_.assign(at(n_), 0);
     if (start.decision.empty())
-      decision_.change_all(coef_, run_);
+      decision_.change_all(rows_.coef(), run_);
     else
       decision_.start_at(std::move(start.coef), std::move(start.decision));
   }
@@ -62,14 +61,14 @@ class WorkingSetSolver {
       RoundRecord record = certify(iteration, changed);
       if (decision_.has_stale_rows() &&
           (record.gap <= budget_.tol || behind_ > 0.3 * difference_)) {
-        decision_.complete(run_);
+        complete();
         record = certify(iteration, changed);
       }
       result.history.push_back(record);
       result.iterations = iteration;
       if (iteration == 0 || record.gap <= best_gap) {
         best_gap = record.gap;
-        result.alpha = alpha_;
+        result.alpha = rows_.alphas();
         result.decision = decision_.values();
         best_is_complete = !decision_.has_stale_rows();
       }
@@ -107,96 +106,65 @@ class WorkingSetSolver {
 
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-  double y(std::size_t i) const { return problem_.y[i]; }
-  double cost(std::size_t i) const { return problem_.cost[i]; }
-  bool can_go_up(std::size_t i) const {
-    return y(i) > 0 ? (!loss_.bounded() || alpha_[i] < cost(i)) : alpha_[i] > 0.0;
+
+  // Brings the decision values of rows left behind up to date.
+  void complete() {
+    decision_.complete(run_);
+    for (std::size_t i = 0; i < at(n_); ++i) rows_.show(i);
+    last_reach_ = infinity;
   }
-  bool can_go_low(std::size_t i) const {
-    return y(i) < 0 ? (!loss_.bounded() || alpha_[i] < cost(i)) : alpha_[i] > 0.0;
-  }
-  bool is_free(std::size_t i) const {
-    return alpha_[i] > 0.0 && (!loss_.bounded() || alpha_[i] < cost(i));
-  }
-  double score(std::size_t i) const { return y(i) - decision_[i] - y(i) * slack_[i]; }
 
   std::vector<double> complete_decision(const std::vector<double>& alpha) {
-    decision_.complete(run_);
-    for (std::size_t i = 0; i < at(n_); ++i) coef_[i] = y(i) * alpha[i];
-    decision_.change_all(coef_, run_);
+    complete();
+    std::vector<double> coef(at(n_));
+    for (std::size_t i = 0; i < at(n_); ++i) coef[i] = rows_.y(i) * alpha[i];
+    decision_.change_all(coef, run_);
     return decision_.values();
   }
 
   // --- 1. certify ------------------------------------------------------------------------------
 
-  // Extreme scores; their middle is where violations are measured from.
-  void find_extremes() {
-    double max_up = -infinity, min_low = infinity;
-    if (!problem_.fit_intercept) max_up = min_low = 0.0;
-    decision_.for_current([&](index_t row) {
-      const std::size_t i = at(row);
-      const double s = score(i);
-      if (can_go_up(i)) max_up = std::max(max_up, s);
-      if (can_go_low(i)) min_low = std::min(min_low, s);
-    });
-    max_up_ = max_up;
-    min_low_ = min_low;
-    middle_ = problem_.fit_intercept ? 0.5 * (max_up + min_low) : 0.0;
-  }
-
-  // Slope over b of sum_i cost_i max(0, 1 - y_i (decision_i + b))^p, an increasing function.
-  double intercept_slope(double b) const {
-    double slope = 0.0;
-    for (std::size_t i = 0; i < at(n_); ++i)
-      slope -= y(i) * loss_.alpha_of(1.0 - y(i) * (decision_[i] + b), cost(i));
-    return slope;
-  }
-
   // A good intercept, not an exact one: any b gives a valid primal value, and the minimiser lies
-  // between the extreme scores. A dozen halvings cost less than one block.
-  double intercept() const {
+  // between the extreme scores.
+  double intercept() {
     if (!problem_.fit_intercept) return 0.0;
     if (hard_margin_ || !(min_low_ < max_up_)) return middle_;
-    double low = min_low_, high = max_up_;
-    for (int step = 0; step < 12; ++step) {
-      const double b = 0.5 * (low + high);
-      (intercept_slope(b) < 0.0 ? low : high) = b;
-    }
-    return 0.5 * (low + high);
+    const double* decision = decision_.values().data();
+    // To a hundredth of the gap at p = 1, where the sum of losses has corners.
+    const double enough = 0.01 * std::max(difference_, budget_.tol * magnitude_);
+    if (loss_.bounded()) return rows_.hinge_intercept(decision, min_low_, max_up_, b_, enough);
+    return intercepts_.between(loss_, problem_.y, problem_.cost, decision, at(n_), min_low_,
+                               max_up_, b_, 0.01);
   }
 
   RoundRecord certify(index_t iteration, index_t changed) {
-    find_extremes();
-    const double b = intercept();
-    const double squared_norm = decision_.squared_norm();
-    double total = 0.0, conjugate = 0.0, lost = 0.0, difference = 0.0, worst = infinity;
+    const ExtremeScores extremes = rows_.extremes(decision_.values().data());
+    max_up_ = problem_.fit_intercept ? extremes.max_up : std::max(extremes.max_up, 0.0);
+    min_low_ = problem_.fit_intercept ? extremes.min_low : std::min(extremes.min_low, 0.0);
+    middle_ = problem_.fit_intercept ? 0.5 * (max_up_ + min_low_) : 0.0;
+    b_ = intercept();
+    const RowSums sums = rows_.sums(decision_.values().data(), b_);
+    const double squared_norm = decision_.squared_norm(), difference = sums.difference;
     behind_ = 0.0;
-    for (std::size_t i = 0; i < at(n_); ++i) {
-      const double margin = y(i) * (decision_[i] + b);
-      total += alpha_[i];
-      worst = std::min(worst, margin);
-      if (hard_margin_) continue;
-      const double own = loss_.value(1.0 - margin, cost(i));
-      lost += own;
-      const double conjugate_i = loss_.conjugate(alpha_[i], slack_[i]);
-      const double term = own + alpha_[i] * (margin - 1.0) + conjugate_i;
-      conjugate += conjugate_i;
-      difference += term;
-      if (decision_.is_stale(i)) behind_ += term;
-    }
+    if (decision_.has_stale_rows())
+      for (std::size_t i = 0; i < at(n_); ++i)
+        if (decision_.is_stale(i)) behind_ += rows_.difference(i, decision_[i], b_);
     difference_ = difference;
     squared_norm_ = squared_norm;
-    total_alpha_ = total;
+    total_alpha_ = sums.alpha;
     RoundRecord record{iteration, run_.seconds(), 0.0, 0.0, 0.0, changed, decision_.current_rows()};
     record.part = part_rows_;
     if (hard_margin_) {
-      record.dual = total - 0.5 * squared_norm;
+      double worst = infinity;
+      for (std::size_t i = 0; i < at(n_); ++i)
+        worst = std::min(worst, rows_.y(i) * (decision_[i] + b_));
+      record.dual = sums.alpha - 0.5 * squared_norm;
       record.primal = worst > 0.0 ? 0.5 * squared_norm / (worst * worst) : infinity;
       record.gap = worst > 0.0 ? std::max(1.0 - record.dual / record.primal, 0.0) : infinity;
     } else {
       // As in certificate.py: a sum of non-negative terms below zero is rounding.
-      const double magnitude = magnitude_ = 0.5 * std::abs(squared_norm) + lost;
-      record.dual = total - 0.5 * squared_norm - conjugate;
+      const double magnitude = magnitude_ = 0.5 * std::abs(squared_norm) + sums.lost;
+      record.dual = sums.alpha - 0.5 * squared_norm - sums.conjugate;
       record.primal = record.dual + difference;
       record.gap = !std::isfinite(difference) || difference < -1e-6 * magnitude
                        ? infinity
@@ -234,26 +202,32 @@ class WorkingSetSolver {
   void leave_far_rows() {
     if (hard_margin_ || !decision_.can_leave_rows() || decision_.current_rows() <= few_rows) return;
     const double reach = max_up_ - min_low_;
+    if (reach > 0.8 * last_reach_) return;  // not worth another look
+    last_reach_ = reach;
     std::vector<index_t> keep;
     decision_.for_current([&](index_t row) {
       const std::size_t i = at(row);
-      const double s = score(i) - middle_;
-      const bool far = can_go_up(i) ? !can_go_low(i) && s < -reach : s > reach;
+      const double s = rows_.score(i) - middle_;
+      const bool far = rows_.can_go_up(i) ? !rows_.can_go_low(i) && s < -reach : s > reach;
       if (!far || (part_ && part_->has(row))) keep.push_back(row);
     });
-    if (static_cast<double>(keep.size()) < 0.8 * static_cast<double>(decision_.current_rows()))
-      decision_.leave_all_but(std::move(keep));
+    if (static_cast<double>(keep.size()) >= 0.8 * static_cast<double>(decision_.current_rows()))
+      return;
+    decision_.leave_all_but(std::move(keep));
+    for (std::size_t i = 0; i < at(n_); ++i)
+      if (decision_.is_stale(i)) rows_.hide(i);
   }
 
   // --- 2. select -------------------------------------------------------------------------------
 
   // A block that cannot hold most of the free variables is too small (n = 1000, C = 100: 12 times
-  // slower; half or all of them instead of three quarters made little difference).
+  // slower; half or all of them instead of three quarters made little difference). So is one that
+  // takes more steps than it changes variables, up to the usual size.
   void grow_block() {
-    index_t free = 0;
-    decision_.for_current([&](index_t i) { free += is_free(at(i)); });
-    if (4 * free > 3 * block_size_)
-      block_size_ = std::min(2 * block_size_, largest_block(kernel_.work_per_entry(), n_));
+    const bool crowded = 4 * rows_.free() > 3 * block_size_;
+    const index_t limit = crowded ? largest_block(kernel_.work_per_entry(), n_) : usual_block_;
+    if (crowded || last_steps_ > last_changed_)
+      block_size_ = std::max(block_size_, std::min(2 * block_size_, limit));
   }
 
   void select(index_t iteration) {
@@ -278,7 +252,7 @@ class WorkingSetSolver {
     std::sort(last.begin(), last.end());
     for (const bool free : {true, false})
       for (const index_t i : last)
-        if (static_cast<index_t>(chosen.size()) < stay && is_free(at(i)) == free &&
+        if (static_cast<index_t>(chosen.size()) < stay && rows_.is_free(at(i)) == free &&
             !decision_.is_stale(at(i)))
           take(i);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
@@ -289,24 +263,15 @@ class WorkingSetSolver {
     members_.choose(chosen, in_block_);
   }
 
-  // The worst violators of one side. In the first round of a cold start all rows tie, and a random
-  // sample stands for the data.
+  // The worst violators of one side. In the first round of a cold start all rows tie.
   template <class Take>
   void take_worst(bool up, index_t count, index_t iteration, const Take& take) {
-    std::vector<std::pair<double, index_t>> violators;
-    decision_.for_current([&](index_t i) {
-      if (in_block_[at(i)]) return;
-      const double s = score(at(i)) - middle_;
-      if (up ? (s > 0.0 && can_go_up(at(i))) : (s < 0.0 && can_go_low(at(i))))
-        violators.emplace_back(std::abs(s), i);
-    });
-    const auto keep = std::min<std::size_t>(violators.size(), at(count));
-    if (iteration == 0) std::shuffle(violators.begin(), violators.end(), random_);
-    if (keep < violators.size())
-      std::nth_element(violators.begin(), violators.begin() + static_cast<index_t>(keep),
-                       violators.end(),
-                       [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (std::size_t k = 0; k < keep; ++k) take(violators[k].second);
+    const auto current = [&](const auto& visit) { decision_.for_current(visit); };
+    const auto taken = [&](index_t i) { return in_block_[at(i)] != 0; };
+    for (const auto& violator :
+         iteration == 0 ? violators_.some(rows_, middle_, up, at(count), current, taken)
+                        : violators_.worst(rows_, middle_, up, at(count), current, taken))
+      take(violator.row);
   }
 
   // --- 3. solve --------------------------------------------------------------------------------
@@ -318,31 +283,31 @@ class WorkingSetSolver {
     members_.update(block_, !problem_.fit_intercept, kernel_row, run_);
     for (index_t k = 0; k < q; ++k) {
       const std::size_t i = at(selected[at(k)]);
-      block_.y[at(k)] = y(i);
-      block_.cost[at(k)] = cost(i);
-      block_.alpha[at(k)] = alpha_[i];
-      block_.slack[at(k)] = slack_[i];
-      block_.score[at(k)] = static_cast<T>(score(i) - middle_);
+      block_.y[at(k)] = rows_.y(i);
+      block_.cost[at(k)] = rows_.cost(i);
+      block_.alpha[at(k)] = rows_.alpha(i);
+      block_.slack[at(k)] = rows_.slack(i);
+      block_.score[at(k)] = static_cast<T>(rows_.score(i) - middle_);
     }
     if (!problem_.fit_intercept) block_.score[at(q)] = T(0);
     // A tenth of the violation, at most 40 steps per variable: more precision inside a block is
     // wasted on a block that will change (0.3 and 0.01 measured slower at C = 100 and C = 1).
     const double floor = 4.0 * std::numeric_limits<T>::epsilon();
     const BlockResult solved = solve_block(block_, loss_, 0.1, floor, 40 * q, run_);
+    last_steps_ = solved.steps;
     indefinite_ |= solved.indefinite;
     unbounded_ |= solved.unbounded && hard_margin_;
     std::vector<index_t> changed;
     for (index_t k = 0; k < q; ++k) {
       const std::size_t i = at(selected[at(k)]);
-      if (block_.alpha[at(k)] == alpha_[i]) continue;
-      alpha_[i] = block_.alpha[at(k)];
-      slack_[i] = block_.slack[at(k)];
-      coef_[i] = y(i) * alpha_[i];
+      if (block_.alpha[at(k)] == rows_.alpha(i)) continue;
+      rows_.set(i, block_.alpha[at(k)], block_.slack[at(k)]);
       changed.push_back(selected[at(k)]);
     }
-    decision_.change(changed, coef_, run_);
-    total_changed_ += static_cast<index_t>(changed.size());
-    return static_cast<index_t>(changed.size());
+    decision_.change(changed, rows_.coef(), run_);
+    last_changed_ = static_cast<index_t>(changed.size());
+    total_changed_ += last_changed_;
+    return last_changed_;
   }
 
   // --- a part instead of a block -----------------------------------------------------------------
@@ -354,12 +319,9 @@ class WorkingSetSolver {
     if (part_rows_ > 0) return true;
     if (hard_margin_ || !kernel_.points() || no_memory_for_part_) return false;
     if (n_ <= block_size_) return false;
-    double support = 0.0, members = 1024.0;
-    for (std::size_t i = 0; i < at(n_); ++i) {
-      support += alpha_[i] > 0.0;
-      members += is_free(i);
-    }
-    const double applications = static_cast<double>(total_changed_) / std::max(support, 1.0);
+    const double members = static_cast<double>(1024 + rows_.free());
+    const double applications = static_cast<double>(total_changed_) /
+                                static_cast<double>(std::max<index_t>(rows_.support(), 1));
     if (applications < (loss_.bounded() && decision_.can_leave_rows() ? 10.0 : 2.0)) return false;
     // Up to 64 features, computing entries again and again takes 0.6 (10 features) to 1.1 (a9a) times
     // as long as storing them, whose memory must be touched and the columns of each block gathered.
@@ -383,13 +345,12 @@ class WorkingSetSolver {
       in_block_[at(i)] = 1;
       wanted.push_back(i);
     };
-    index_t free = 0;
-    decision_.for_current([&](index_t i) { free += is_free(at(i)); });
+    const index_t free = rows_.free();
     // Where not all free variables fit, those that are farthest from where they belong.
     const index_t violators = free > capacity ? capacity / 2 : std::max<index_t>(512, free / 10);
     for (const bool up : {true, false}) take_worst(up, violators, 1, take);
     decision_.for_current([&](index_t i) {
-      if (is_free(at(i))) take(i);
+      if (rows_.is_free(at(i))) take(i);
     });
     for (const index_t i : wanted) in_block_[at(i)] = 0;
     if (!part_) return wanted;
@@ -414,9 +375,9 @@ class WorkingSetSolver {
     WorkingSetStart start{none, none, none};
     for (std::size_t k = 0; k < m; ++k) {
       const std::size_t i = at(members[k]);
-      labels[k] = y(i);
-      costs[k] = cost(i);
-      start.alpha[k] = alpha_[i];
+      labels[k] = rows_.y(i);
+      costs[k] = rows_.cost(i);
+      start.alpha[k] = rows_.alpha(i);
       start.coef[k] = decision_.coef()[i];
       start.decision[k] = decision_[i];
     }
@@ -428,10 +389,8 @@ class WorkingSetSolver {
     index_t changed = 0;
     for (std::size_t k = 0; k < m; ++k) {
       const std::size_t i = at(members[k]);
-      changed += alpha_[i] != inside.alpha_[k];
-      alpha_[i] = inside.alpha_[k];
-      slack_[i] = inside.slack_[k];
-      coef_[i] = inside.coef_[k];
+      changed += rows_.alpha(i) != inside.rows_.alpha(k);
+      rows_.set(i, inside.rows_.alpha(k), inside.rows_.slack(k));
     }
     decision_.adopt(members, inside.decision_.coef(), inside.decision_.values(), run_);
     return changed;
@@ -460,20 +419,24 @@ class WorkingSetSolver {
   const bool hard_margin_;
   DecisionValues<T> decision_;
   const index_t n_;
+  const index_t usual_block_;
   index_t block_size_;
-  std::vector<double> alpha_, slack_, coef_;  // coef = y alpha
+  RowStates rows_;
+  InterceptSearch intercepts_;
+  double b_ = 0.0;  // the last intercept
+  Violators violators_;
+  double last_reach_ = infinity;  // of the extreme scores when rows were last left behind
   double max_up_ = 0.0, min_low_ = 0.0, middle_ = 0.0;
   double difference_ = 0.0, behind_ = 0.0, magnitude_ = 0.0, squared_norm_ = 0.0,
          total_alpha_ = 0.0, total_cost_ = 0.0;
   bool indefinite_ = false, unbounded_ = false;
-  index_t total_changed_ = 0;
+  index_t total_changed_ = 0, last_changed_ = 0, last_steps_ = 0;
   bool no_memory_for_part_ = false;
   std::unique_ptr<StoredPart<T>> part_;  // where entries are stored
   index_t part_rows_ = 0;                // rows that rounds take place among; 0: all
   BlockMembers<T> members_;
   std::vector<char> in_block_;
   Block<T> block_;
-  std::mt19937 random_{0};
 };
 
 }  // namespace

@@ -21,6 +21,11 @@ _EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
+def _dot(a: Array, b: Array) -> float:
+    """``a @ b`` without BLAS, whose threads would spin on a core that the next solve needs."""
+    return float(np.einsum("i,i->", a, b))
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Objective values of one binary problem.
@@ -66,7 +71,7 @@ def best_intercept(decision: Array, y: Array, cost: Array, loss: PNormHinge) -> 
     def slope(b: float) -> float:
         # Up to a positive factor, so that no power overflows.
         xi = np.maximum(y * (threshold - b), 0.0)
-        return -float((y * cost) @ (xi / max(float(xi.max()), _TINY)) ** (loss.p - 1.0))
+        return -_dot(y * cost, (xi / max(float(xi.max()), _TINY)) ** (loss.p - 1.0))
 
     if slope(low) >= 0.0:
         return low
@@ -117,7 +122,7 @@ def certify(
     """
     intercept = best_intercept(decision, y, cost, loss) if fit_intercept else 0.0
     margin = y * (decision + intercept)
-    squared_norm = float(alpha @ (y * decision))
+    squared_norm = _dot(alpha, y * decision)
     if np.isinf(cost[0]):
         dual = float(alpha.sum()) - 0.5 * squared_norm
         worst = float(margin.min())

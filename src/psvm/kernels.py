@@ -58,7 +58,8 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     if gamma == "auto":
         return 1.0 / int(n_features)
     share = weight / (weight.sum() * n_features)
-    mean = float(share @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel())
+    # By einsum: the threads of BLAS would spin on a core that the solver needs next.
+    mean = float(np.einsum("i,i->", share, np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()))
     variance = 0.0
     # In blocks: a centred copy of X may not fit in memory.
     for begin in range(0, X.shape[0], _GAMMA_ROWS):
@@ -72,7 +73,7 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
         else:
             deviation = block - mean
             squares = np.einsum("ij,ij->i", deviation, deviation, dtype=np.float64)
-        variance += float(share[rows] @ squares)
+        variance += float(np.einsum("i,i->", share[rows], squares))
     # What is left of a constant X is the rounding of its mean.
     rounding = (8.0 * float(np.finfo(np.float64).eps) * mean) ** 2
     return 1.0 / (n_features * variance) if variance > rounding else 1.0
