@@ -74,10 +74,11 @@ class HelperThreads {
     for (int left = busy_; left > 0; left = busy_) busy_.wait(left);
   }
 
-  // Spins for as long as falling asleep and waking up would take.
+  // Spins for a while before falling asleep: rounds of small problems follow each other closely (300
+  // to 1000 us against 50: fits of magic04, covtype and cod_rna took 9 % less).
   template <class Condition>
   static void stay_awake(const Condition& condition) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
     while (condition() && std::chrono::steady_clock::now() < until) pause();
   }
 

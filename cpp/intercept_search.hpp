@@ -14,13 +14,12 @@ namespace psvm {
 // only the rows whose slack or slope still depends on where in the bracket b lies.
 class InterceptSearch {
  public:
-  // Minimises between `low` and `high`, from `start`: at p = 1 exactly, else by Newton's method to
-  // `share` of the bracket, about which the sum is flat to the second order.
+  // p > 1: minimises between `low` and `high`, from `start` by Newton's method, to `share` of the
+  // bracket, about which the sum is flat to the second order.
   double between(const PNormHinge& loss, const double* y, const double* cost,
                  const double* decision, std::size_t n, double low, double high, double start,
                  double share) {
     collect(loss, y, cost, decision, n, low, high);
-    if (loss.bounded()) return weighted_median(low, high);
     return root_of_slope(loss, low, high, start, share * (high - low), 5);
   }
 
