@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.metrics import f1_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
@@ -249,6 +249,15 @@ def test_max_time_ends_the_path_and_says_what_is_missing():
     assert repr(path).splitlines()[-1].split(maxsplit=1) == ["2", "not computed"]
 
 
+def test_scores_that_are_missing_are_nan_even_if_the_scorer_counts():
+    X, y = noisy(60, 3)
+    with pytest.warns(ConvergenceWarning, match="missing"):
+        path = psvm_path(X, y, ps=PS, Cs=CS, max_time=1e-9, X_val=X, y_val=y,
+                         scoring=lambda model, X, y: int(model.n_support_.sum()))  # fmt: skip
+    assert path.score[0, 0] == path.n_support[0, 0].sum()
+    assert np.isnan(path.score[~path.computed]).all()
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_one_warning_for_all_models_above_tol(kernel):
     X, y = load_breast_cancer(return_X_y=True)
@@ -309,6 +318,22 @@ def test_errors_say_what_to_do(parameters, message):
 def test_errors_of_the_data_name_the_public_class():
     with pytest.raises(ValueError, match=r"^PSVC needs at least two classes"):
         psvm_path(np.eye(4), np.ones(4))
+
+
+def test_labels_in_a_column_are_told_once():
+    X, y = noisy(30, 3)
+    with pytest.warns(DataConversionWarning) as caught:
+        path = psvm_path(X, y[:, None], ps=(1, 2), Cs=(0.1, 1))
+    assert len(caught) == 1
+    assert path.codes.tolist() == (y > 0).tolist()
+
+
+@pytest.mark.parametrize("problem", [-1, 3, 1.0])
+def test_problems_that_do_not_exist(problem):
+    X, y = blobs(60)
+    path = psvm_path(X, y, ps=(1,), Cs=(1,))
+    with pytest.raises(ValueError, match=f"`problem` must be from 0 to 2, got {problem}"):
+        path.problem_dual_coef(problem)
 
 
 def test_index_names_the_values_there_are():

@@ -371,6 +371,26 @@ def test_learning_sizes_that_are_wrong(sizes):
         LearningProcessDisplay.from_estimator(PSVC(), X, Y, train_sizes=sizes, cv=KFold(3))
 
 
+def test_learning_of_a_given_kernel_matrix():
+    """Its columns follow the training rows; splits may be lists."""
+    splits = [(list(range(0, 60, 2)), list(range(1, 60, 2)))]
+    options = {"train_sizes": [10, 30], "cv": splits, "shuffle": False}
+    rows = LearningProcessDisplay.from_estimator(PSVC(kernel="linear"), X, Y, **options)
+    matrix = LearningProcessDisplay.from_estimator(
+        PSVC(kernel="precomputed"), X @ X.T, Y, **options
+    )
+    assert matrix.test_scores == pytest.approx(rows.test_scores)
+    assert matrix.support_shares == pytest.approx(rows.support_shares)
+
+
+def test_learning_from_rows_of_one_class():
+    order = np.argsort(Y)
+    with pytest.raises(ValueError, match=r"3 training rows.*one class.*`train_sizes`"):
+        LearningProcessDisplay.from_estimator(
+            PSVC(), X[order], Y[order], train_sizes=[3, 30], cv=3, shuffle=False
+        )
+
+
 def test_learning_needs_support_vectors():
     with pytest.raises(ValueError, match="needs an estimator with `n_support_`"):
         LearningProcessDisplay.from_estimator(DecisionTreeClassifier(), X, Y, train_sizes=[20])

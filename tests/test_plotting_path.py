@@ -169,6 +169,9 @@ def test_an_unfinished_path_has_gaps():
         ({"quantity": "time"}, "`quantity` must be one of 'support', 'coef', .*, got 'time'"),
         ({"along": "gamma"}, "`along` must be 'C' or 'p', got 'gamma'"),
         ({"at": 1.7}, r"`p` must be a value of the path \(1, 1.5, 2\), got"),
+        ({"at": []}, r"`at` must hold a value of p, got \[\]"),
+        ({"at": "small"}, r"`p` must be a value of the path \(1, 1.5, 2\), got small"),
+        ({"quantity": "dual_coef", "problem": 0.0}, "`problem` must be from 0 to 0, got 0.0"),
         ({"along": "p", "at": 7}, r"`C` must be a value of the path \(0.1, 1, 10, 100\), got"),
         ({"quantity": "coef"}, "needs the path of a linear kernel; take 'dual_coef'"),
         ({"quantity": "dual_coef", "at": [1, 2]}, r"`at` must be one p .*, got \[1, 2\]"),
@@ -189,3 +192,5 @@ def test_paths_that_are_wrong():
         PathDisplay.from_path(SVC())
     with pytest.raises(TypeError, match="needs a PSVC or a LinearPSVC, got SVC"):
         PathDisplay.from_estimator(SVC(), X, Y)
+    with pytest.raises(ValueError, match="`problem` must be from 0 to 0, got 1"):
+        draw(WEIGHTS, quantity="coef", problem=1)

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_data import noisy
 
-from psvm import PSVC
+from psvm import PSVC, PSVCCV
 from psvm.plotting import SelectionDisplay
 
 X, Y = noisy(60, 3)
@@ -130,6 +130,23 @@ def test_words_stand_after_numbers():
     assert curve.line_.get_ydata().tolist() == [0.8, 0.7]
 
 
+def test_candidates_at_the_default_stand_last():
+    """A list of grids: some candidates leave a parameter as it is."""
+    grids = [{"C": [1, 10]}, {"C": [1, 10], "p": [2, 1]}]
+    search = GridSearchCV(PSVC(), grids, cv=2).fit(X, Y)
+    found = search.cv_results_
+    display = SelectionDisplay.from_estimator(search, ax=Figure().subplots())
+    assert ticks(display.ax_.yaxis) == ["1", "2", "default"]
+    scores = found["mean_test_score"]
+    expected = [scores[[3, 5]], scores[[2, 4]], scores[:2]]
+    order = [(params.get("p"), params["C"]) for params in found["params"]]
+    assert order == [(None, 1), (None, 10), (2, 1), (1, 1), (2, 10), (1, 10)]
+    np.testing.assert_array_equal(display.image_.get_array(), expected)
+    curve = SelectionDisplay.from_estimator(search, x="p", y=None, ax=Figure().subplots())
+    assert ticks(curve.ax_.xaxis) == ["1", "2", "default"]
+    assert curve.line_.get_ydata().tolist() == [max(row) for row in expected]
+
+
 def test_options_reach_the_artists():
     options = {"im_kw": {"cmap": "cividis", "vmin": 0.0}, "text_kw": {"fontsize": 3}}
     display = draw(results(), colorbar=False, **options)
@@ -185,6 +202,14 @@ def test_a_grid_search_of_a_pipeline():
     assert chosen == search.best_params_
 
 
+def test_a_pipeline_that_ends_in_a_search():
+    search = PSVCCV((1, 2), (1.0, 10.0), (0.1,), cv=2)
+    model = make_pipeline(StandardScaler(), search).fit(X, Y)
+    display = SelectionDisplay.from_estimator(model, ax=Figure().subplots())
+    expected = np.asarray(model[-1].cv_results_["mean_test_score"]).reshape(2, 2).T  # C, then p
+    np.testing.assert_array_equal(display.image_.get_array(), expected)
+
+
 def test_the_chosen_candidate_need_not_have_the_best_score():
     """A rule such as one standard error, or fewer support vectors, chooses another one."""
     found = results()
@@ -234,7 +259,7 @@ def test_a_random_search():
     [
         ({"x": "degree"}, r"`x` must be a parameter of the search \('p', 'C', 'gamma'\), got 'deg"),
         ({"x": None}, "`x` must be a parameter"),
-        ({"y": "tol"}, "`y` must be a parameter"),
+        ({"y": "tol"}, "`y` must be a parameter .*, got 'tol'; None draws a curve"),
         ({"x": "p", "y": "p"}, "`x` and `y` must differ, got 'p' twice; y=None draws a curve"),
         ({"value": "time"}, "`value` must be 'score' or 'support', got 'time'"),
     ],
@@ -257,5 +282,5 @@ def test_results_that_are_wrong():
     twice = {"param_a__C": [1.0], "param_b__C": [1.0], "mean_test_score": [1.0]}
     with pytest.raises(ValueError, match=r"one parameter C, got \['param_a__C', 'param_b__C'\]"):
         draw(twice)
-    with pytest.raises(ValueError, match=r"needs a fitted search.*got GridSearchCV; fit it first"):
+    with pytest.raises(ValueError, match=r"`cv_results_`.*got GridSearchCV; fit it first"):
         SelectionDisplay.from_estimator(GridSearchCV(PSVC(), {}))

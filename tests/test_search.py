@@ -192,6 +192,41 @@ def test_scorers_of_probabilities():
     assert search.best_score_ == scores(search).max()
 
 
+def share_right_of(name):
+    """A scorer that needs a column of a frame by its name."""
+
+    def score(model, X, y):
+        return float(np.average(model.predict(X) == y, weights=np.abs(X[name])))
+
+    return score
+
+
+def test_scorers_see_the_frame_that_was_given():
+    X, y = cancer()
+    frame = pd.DataFrame(X[:, :5], columns=list("abcde"))
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=3, scoring=share_right_of("c")).fit(frame, y)
+    own = grid_search(PSVC(), {**GRID, "p": [1, 2]}, frame, y, 3, share_right_of("c"))
+    assert_same_scores(search, own)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_cells_without_a_score_are_not_chosen(bad):
+    """As in GridSearchCV they come last, with a warning."""
+    X, y = cancer()
+
+    def score(model, X, y):
+        right = np.mean(model.predict(X) == y)
+        return bad if model.params_["p"] == 2 else right
+
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=3, scoring=score)
+    with pytest.warns(UserWarning, match="without 6 of 12 cells"):
+        search.fit(X, y)
+    p, rank = np.asarray(search.cv_results_["param_p"]), search.cv_results_["rank_test_score"]
+    assert search.best_params_["p"] == 1
+    assert np.array_equal(np.isfinite(scores(search)), p == 1)
+    assert rank[p == 2].min() > rank[p == 1].max()
+
+
 # --- choice --------------------------------------------------------------------------------------
 
 
@@ -243,6 +278,15 @@ def test_default_grids_follow_the_data():
     a, b = (clone(scaled).fit(c * X, y).cv_results_ for c in (1.0, 1000.0))
     assert np.asarray(b["param_C"]) == pytest.approx(1e-6 * np.asarray(a["param_C"]))
     assert a["mean_test_score"] == pytest.approx(b["mean_test_score"], abs=1e-9)
+
+
+@pytest.mark.parametrize("word", ["scale", "auto"])
+def test_a_width_by_its_name(word):
+    X, y = noisy(n=80, d=4)
+    search = PSVCCV((1,), [1.0], word, cv=2).fit(2.0 * X, y)
+    expected = 1.0 / (4 * np.var(2.0 * X)) if word == "scale" else 0.25
+    assert search.best_params_["gamma"] == pytest.approx(expected)
+    assert len(search.cv_results_["params"]) == 1
 
 
 def test_cv_results_have_the_keys_of_grid_search():
@@ -323,3 +367,17 @@ def test_splits_that_miss_a_class(multi_class):
     assert np.all(search.cross_val_decision_[:30:2, 0] == -np.inf)
     assert np.isfinite(search.cross_val_decision_[31::2]).all()
     assert search.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(90))
+
+
+def test_class_weights_of_a_class_that_a_split_misses():
+    X, y = blobs(n=90, classes=3)
+    y[y == 2] = np.where(np.arange(30) < 2, 2, 1)  # two rows of class 2, in the first split's test
+    first = np.flatnonzero(np.isin(np.arange(90), np.flatnonzero(y == 2)) | (np.arange(90) < 20))
+    splits = [(np.setdiff1d(np.arange(90), first), first), (np.arange(60), np.arange(60, 90))]
+    search = PSVCCV((1, 2), CS, [0.1], cv=splits, class_weight={2: 5.0}).fit(X, y)
+    for cell, params in enumerate(search.cv_results_["params"]):
+        for split, (train, test) in enumerate(splits):
+            weight = {2: 5.0} if (y[train] == 2).any() else None
+            model = PSVC(**params, class_weight=weight).fit(X[train], y[train])
+            found = search.cv_results_[f"split{split}_test_score"][cell]
+            assert found == pytest.approx(model.score(X[test], y[test]), abs=0.04)

@@ -1,30 +1,24 @@
-"""PSVCCV as a scikit-learn estimator: checks, probabilities, routing, errors, interrupts."""
+"""PSVCCV as a scikit-learn estimator: checks, probabilities, routing, errors."""
 
 import pickle
-import signal
-import time
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
 from messages import assert_mentions
-from processes import UNIX, script
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import get_scorer, log_loss
+from sklearn.metrics import get_scorer, log_loss, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_data import blobs, noisy
-from threadpoolctl import threadpool_limits
 
 from psvm import PSVC, PSVCCV
 from psvm.search.calibration import Calibration, coupled, fit_sigmoid
-from psvm.validation import check_threads
 
 SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "cv": 3}
 
@@ -60,27 +54,6 @@ def test_pickle_and_frames():
         model.predict(frame[["b", "a", "c"]])
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_inside_a_joblib_backend(backend):
-    """Searches in workers of a backend give what one gives by itself."""
-    X, y = noisy(n=90)
-    alone = cross_val_score(PSVCCV(**SMALL), X, y, cv=2)
-    with joblib.parallel_config(backend, n_jobs=2):
-        assert np.array_equal(cross_val_score(PSVCCV(**SMALL), X, y, cv=2), alone)
-
-
-def test_threadpool_limits_are_kept():
-    """Under a limit of one thread a search starts one worker, and the result is the same."""
-    X, y = noisy(n=90)
-    with threadpool_limits(1):
-        assert check_threads(None) == 1
-        limited = PSVCCV(**SMALL).fit(X, y)
-    free = PSVCCV(**SMALL).fit(X, y)
-    assert np.array_equal(
-        limited.cv_results_["mean_test_score"], free.cv_results_["mean_test_score"]
-    )
-
-
 def test_inside_other_estimators():
     X, y = blobs(n=90)
     pipeline = make_pipeline(StandardScaler(), PSVCCV(**SMALL)).set_output(transform="pandas")
@@ -105,6 +78,21 @@ def test_refit():
     assert_mentions(str(caught.value.__cause__), "refit=True", "best_params_")
     with pytest.raises(NotFittedError):
         PSVCCV().predict(X)
+
+
+def test_nothing_of_an_earlier_fit_is_left():
+    X, y = noisy(n=80)
+    model = PSVCCV(**SMALL).fit(X, y)
+    model.set_params(refit=False).fit(X, y)
+    assert not hasattr(model, "best_estimator_")
+    assert not hasattr(model, "refit_time_")
+    with pytest.raises(NotFittedError):
+        model.set_params(refit=True).predict(X)
+    failed = PSVCCV(**SMALL | {"cv": [([0], [1])]})
+    with pytest.raises(ValueError, match="Split 0"):
+        failed.fit(X, y)
+    with pytest.raises(NotFittedError):
+        failed.predict(X)
 
 
 def test_tolerance_of_the_final_fit():
@@ -225,6 +213,37 @@ def test_metadata_routing():
     assert not np.allclose(other.cv_results_[key], expected.cv_results_[key])
 
 
+def test_metadata_of_any_shape():
+    """One weight for all rows, and metadata that is not one value per row, as scikit-learn."""
+    X, y = noisy(n=60)
+
+    def agreement(y_true, y_predicted, *, sample_weight=None, bonus=0.0):
+        assert sample_weight is None or len(sample_weight) == len(y_true)
+        return float(np.mean(y_true == y_predicted)) + bonus
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(agreement).set_score_request(sample_weight=True, bonus=True)
+        search = PSVCCV(**SMALL, scoring=scorer)
+        plain = clone(search).fit(X, y).cv_results_["mean_test_score"]
+        given = clone(search).fit(X, y, sample_weight=2.0, bonus=1.0)
+    doubled = PSVCCV(**SMALL).fit(X, y, sample_weight=np.full(60, 2.0))
+    assert given.cv_results_["mean_test_score"] == pytest.approx(
+        doubled.cv_results_["mean_test_score"] + 1.0
+    )
+    assert np.all(plain <= 1.0)
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_held_out_rows_without_any_weight_count_alike(scoring):
+    X, y = noisy(n=90)
+    splits = [(np.arange(60), np.arange(60, 90)), (np.arange(30, 90), np.arange(30))]
+    search = PSVCCV((1,), (1.0,), (0.1,), cv=splits, scoring=scoring)
+    search.fit(X, y, sample_weight=np.repeat([1.0, 0.0], [60, 30]))
+    model = PSVC(p=1, C=1.0, gamma=0.1).fit(X[:60], y[:60])
+    expected = get_scorer(scoring or "accuracy")(model, X[60:], y[60:])
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(expected)
+
+
 # --- errors --------------------------------------------------------------------------------------
 
 
@@ -232,7 +251,8 @@ def test_metadata_routing():
     ("parameters", "words"),
     [
         ({"ps": (0.5,)}, ["`p`", ">= 1", "0.5"]),
-        ({"ps": 1.5}, ["`ps`", "list"]),
+        ({"ps": 1.5}, ["`ps`", "list of one"]),
+        ({"gammas": "wide"}, ["`gammas`", "scale"]),
         ({"ps": ()}, ["`ps`", "at least one"]),
         ({"ps": (1, 1.0)}, ["`ps`", "twice"]),
         ({"Cs": (-1.0,)}, ["`C`", "> 0"]),
@@ -246,6 +266,9 @@ def test_metadata_routing():
         ({"refit": "yes"}, ["`refit`", "True"]),
         ({"scoring": ["f1", "accuracy"]}, ["`scoring`", "one scorer"]),
         ({"scoring": lambda model, X, y: [1.0, 2.0]}, ["`scoring`", "one number"]),
+        ({"scoring": lambda model, X, y: np.nan}, ["`scoring`", "NaN", "`cv`"]),
+        ({"scoring": lambda model, X, y: -np.inf}, ["`scoring`", "infinity", "1 cells"]),
+        ({"scoring": lambda model, X, y: model.predict(X[:3])}, ["held-out rows", "got 3"]),
         ({"tol": 0.0}, ["`tol`", "(0, 1)"]),
         ({"max_time": -1.0}, ["`max_time`", "> 0"]),
         ({"cv": [([], [0, 1])]}, ["`cv`", "split 0"]),
@@ -265,172 +288,6 @@ def test_wrong_parameters(parameters, words):
 def test_unknown_metadata_is_refused():
     with pytest.raises(ValueError, match="metadata"):
         PSVCCV(**SMALL).fit(*noisy(n=30), colour="blue")
-
-
-# --- stopping, progress --------------------------------------------------------------------------
-
-SEARCH = """
-    import sys, time, warnings
-    import numpy as np
-    from psvm import PSVCCV
-
-    warnings.simplefilter("ignore")  # on a fast machine hard cells are done, and not well
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 5))
-    y = np.where(X[:, 0] + rng.normal(size=1500) > 0, 1, -1)
-    # The last width is hopeless to finish soon; the first ones are done in no time.
-    model = PSVCCV((1, 3), np.logspace(-1, 6, 8), [1e-4, 10.0], on_interrupt=sys.argv[1], n_jobs=2,
-                   cv=3, kernel=sys.argv[2])
-    print("begin", flush=True)
-    try:
-        model.fit(X, y)
-        finished = np.isfinite(model.cv_results_["mean_test_score"])
-        print("kept", finished.sum(), finished.size, model.predict(X[:3]).size, flush=True)
-    except KeyboardInterrupt:
-        print("interrupted", time.monotonic(), flush=True)
-"""
-
-
-def interrupted(on_interrupt, kernel, wait):
-    process = script(SEARCH, on_interrupt, kernel)
-    try:
-        assert process.stdout.readline().strip() == "begin"
-        time.sleep(wait)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    return out.split(), sent, err
-
-
-@UNIX
-def test_interrupt_is_answered_at_once():
-    out, sent, err = interrupted("raise", "rbf", 1.5)
-    assert out[0] == "interrupted", err
-    assert float(out[1]) - sent < 0.5
-    assert err == ""
-
-
-@UNIX
-def test_interrupt_keeps_finished_cells_if_asked():
-    """A real signal, when the easy width is done and the hard one under way."""
-    out, _, err = interrupted("keep", "rbf", 4.0)
-    assert out[0] == "kept", err
-    finished, cells, predicted = map(int, out[1:])
-    assert 0 < finished < cells
-    assert predicted == 3
-    assert err == ""
-
-
-def stop_after(search, cells):
-    """The search, stopped by a callback after so many cells."""
-
-    class Stopper:
-        def setup(self, estimator, context):
-            self.records = []
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context, *, X, y, metadata):
-            if context.task_name == "cell":
-                self.records.append(metadata)
-            return len(self.records) >= cells
-
-    stopper = Stopper()
-    return search.set_callbacks(stopper), stopper
-
-
-def test_callbacks():
-    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
-    X, y = noisy(n=90)
-    search, heard = stop_after(PSVCCV(**SMALL), 1000)
-    search.fit(X, y)
-    told = {(r["p"], r["C"], r["gamma"]): r["mean_test_score"] for r in heard.records}
-    for cell, score in zip(
-        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
-    ):
-        assert told[cell["p"], cell["C"], cell["gamma"]] == pytest.approx(score)
-    stopped, _ = stop_after(PSVCCV(**SMALL, n_jobs=1), 1)
-    stopped.fit(X, y)
-    finished = np.isfinite(stopped.cv_results_["mean_test_score"])
-    assert 0 < finished.sum() < finished.size
-    assert finished[stopped.best_index_]
-    assert stopped.predict(X).shape == (90,)
-    ranks = stopped.cv_results_["rank_test_score"]
-    assert np.all(ranks[~finished] > ranks[finished].max())
-
-
-def test_interrupt_keeps_what_is_finished(monkeypatch):
-    """Ctrl-C after the first width: its cells are scored, the others NaN, and there is a model."""
-    from psvm.search import explore
-
-    X, y = noisy(n=90)
-    seen = []
-    note = explore.Explorer._note
-
-    def note_and_interrupt(self, answers, *, keep):
-        note(self, answers, keep=keep)
-        seen.append(answers)
-        if len(seen) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(explore.Explorer, "_note", note_and_interrupt)
-    # One thread, which has not begun the second width or is stopped in it.
-    model = PSVCCV(**SMALL, on_interrupt="keep", n_jobs=1).fit(X, y)
-    assert np.isfinite(model.cv_results_["mean_test_score"]).sum() >= 4
-    assert model.predict_proba(X).shape == (90, 2)
-    seen.clear()
-    with pytest.raises(KeyboardInterrupt):
-        PSVCCV(**SMALL, on_interrupt="raise").fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # huge C
-def test_max_time():
-    X, y = noisy(n=1200, d=5, seed=2, noise=3.0)
-    search = PSVCCV((1, 3), np.logspace(-1, 7, 30), [1e-4, 10.0], cv=3, max_time=0.2)
-    start = time.monotonic()
-    try:
-        search.fit(X, y)
-    except ValueError as error:
-        assert_mentions(str(error), "max_time", "fewer cells")
-    else:
-        assert np.isnan(search.cv_results_["mean_test_score"]).any()
-    assert time.monotonic() - start < 60.0
-
-
-def test_progress(caplog, monkeypatch):
-    """Without a terminal, lines of the log; with verbose=2 one per width."""
-    with caplog.at_level("INFO", logger="psvm"):
-        PSVCCV(**SMALL, verbose=2).fit(*noisy(n=90))
-    lines = [r.getMessage() for r in caplog.records if "fits" in r.getMessage()]
-    assert len(lines) >= 2
-    assert "best" in lines[-1]
-    assert "C=" in lines[-1]
-
-
-def test_bar_on_a_terminal(monkeypatch, capsys):
-    rich = pytest.importorskip("rich.console")
-    from psvm.search import watch
-
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    bar = watch._RichBar()
-    bar.show(3, 24, "best 0.9")
-    bar.close()
-    assert rich
-    text = capsys.readouterr().err
-    assert "3/24" in text
-    assert "best 0.9" in text
-
-
-def test_nothing_is_printed(capsys):
-    PSVCCV(**SMALL).fit(*noisy(n=60))
-    out, err = capsys.readouterr()
-    assert out == err == ""
 
 
 def test_splits_are_read_once():

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
+from sklearn.utils import column_or_1d
 
 from psvm import validation as check
 from psvm.kernels import TrainingKernel
@@ -130,6 +131,7 @@ def psvm_path(
     True
     """
     grid = _Grid(_exponents(ps), _costs(Cs))
+    y = column_or_1d(y, warn=True)
     if (X_val is None) != (y_val is None):
         given, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
         raise ValueError(f"`X_val` and `y_val` belong together, got {given} without {missing}.")
@@ -164,7 +166,7 @@ def psvm_path(
             model.fit(X, y, sample_weight=sample_weight)
         grid.store(i, j, model, time.perf_counter() - began)
         if scorer is not None:
-            grid.keep("score", i, j, scorer(model, X_val, y_val))
+            grid.keep("score", i, j, float(scorer(model, X_val, y_val)))
         if j == 0:
             corner = copy(model)
         if log.verbose >= 1:
@@ -229,7 +231,9 @@ class _Grid:
         self.keep("seconds", i, j, seconds)
         self.n_stored += 1
 
-    def path(self, model: PSVC | LinearPSVC, kernel: KernelParameter, y: Any) -> PSVMPath:
+    def path(
+        self, model: PSVC | LinearPSVC, kernel: KernelParameter, y: npt.NDArray[Any]
+    ) -> PSVMPath:
         """The path of all models kept, of which one is given."""
         return PSVMPath(
             ps=self.ps,
@@ -238,7 +242,7 @@ class _Grid:
             kernel=kernel,
             multi_class=model.multi_class,
             tol=model.tol,
-            codes=check.class_codes(np.asarray(y), model.classes_),
+            codes=check.class_codes(y, model.classes_),
             feature_names=getattr(model, "feature_names_in_", None),
             coef=self._arrays.pop("coef", None),
             dual_coef=self._arrays.pop("dual_coef", None),

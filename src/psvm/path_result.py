@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ class PSVMPath:
             0 for rows that take no part in the problem.
         """
         dual_coef = self._known_dual_coef()
+        self._check_problem(problem)
         k = self.classes.size
         if k == 2 or self.multi_class == "ovr":
             return dual_coef[:, :, problem]
@@ -139,6 +141,12 @@ class PSVMPath:
         # In SVC's layout a column has an entry for each of the other classes.
         of_i, of_j = self.codes == i, self.codes == j
         return np.where(of_i, dual_coef[:, :, j - 1], np.where(of_j, dual_coef[:, :, i], 0.0))
+
+    def _check_problem(self, problem: int) -> None:
+        """Refuse what is not the number of a binary problem."""
+        n_problems = self.intercept.shape[2]
+        if not (isinstance(problem, Integral) and 0 <= problem < n_problems):
+            raise ValueError(f"`problem` must be from 0 to {n_problems - 1}, got {problem!r}.")
 
     def _known_dual_coef(self) -> Array:
         if self.dual_coef is None:
@@ -177,8 +185,9 @@ class PSVMPath:
 
 def _place(name: str, value: float, values: Array) -> int:
     """Index of a value among others, up to rounding."""
-    (found,) = np.nonzero(np.isclose(values, value, rtol=1e-6, atol=0.0))
+    number = value if isinstance(value, Real) else np.nan
+    (found,) = np.nonzero(np.isclose(values, number, rtol=1e-6, atol=0.0))
     if found.size == 0:
         known = ", ".join(f"{v:g}" for v in values)
-        raise ValueError(f"`{name}` must be a value of the path ({known}), got {value!r}.")
+        raise ValueError(f"`{name}` must be a value of the path ({known}), got {value}.")
     return int(found[0])

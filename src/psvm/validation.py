@@ -11,7 +11,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from joblib import effective_n_jobs
+from joblib import cpu_count
+from joblib.parallel import SequentialBackend, get_active_backend
 from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, validate_data
@@ -126,13 +127,16 @@ def check_degree(degree: Any) -> int:
 def check_threads(n_jobs: Any) -> int:
     """Number of threads: what OpenMP may use here if ``n_jobs`` is None, else as joblib reads it.
 
-    OpenMP's number follows OMP_NUM_THREADS, threadpoolctl's limits and joblib's workers.
+    OpenMP's number follows OMP_NUM_THREADS, threadpoolctl's limits and joblib's workers. Threads
+    are of this machine: joblib's answer under dask would be the cores of the whole cluster.
     """
     if n_jobs is None:
         return max(1, int(_openmp_effective_n_threads()))
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {n_jobs!r}.")
-    return max(1, int(effective_n_jobs(n_jobs)))
+    if isinstance(get_active_backend()[0], SequentialBackend):  # so deep inside others, no more
+        return 1
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:

@@ -118,7 +118,12 @@ def problem_sides(classes: npt.NDArray[Any], multi_class: str) -> list[tuple[str
     return [(name(classes[row > 0]), name(classes[row < 0])) for row in signs]
 
 
-def final_model(estimator: Any, attribute: str, caller: str) -> Any:
+def final_model(
+    estimator: Any,
+    attribute: str,
+    caller: str,
+    expected: str = "PSVC, LinearPSVC, or a pipeline or search of them",
+) -> Any:
     """The model with ``attribute`` in an estimator, a pipeline's last step or a search's best."""
     model = estimator
     while not hasattr(model, attribute):
@@ -128,8 +133,8 @@ def final_model(estimator: Any, attribute: str, caller: str) -> Any:
             model = model.steps[-1][1]
         else:
             raise ValueError(
-                f"{caller} needs an estimator with `{attribute}` (PSVC, LinearPSVC, or a pipeline "
-                f"or search of them), got {type(estimator).__name__}"
+                f"{caller} needs an estimator with `{attribute}` ({expected}), got "
+                f"{type(estimator).__name__}"
                 f"{'; fit it first' if attribute.endswith('_') else ''}."
             )
     return model

@@ -11,7 +11,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.metaestimators import _safe_split
 
 from psvm.plotting.canvas import (
     BLUE,
@@ -157,7 +158,10 @@ class LearningProcessDisplay:
         """
         require_matplotlib("LearningProcessDisplay.from_estimator")
         X, y, groups = indexable(X, y, groups)
-        splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+        splits = [
+            (np.asarray(train), np.asarray(test))
+            for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+        ]
         sizes = _sizes(train_sizes, min(train.size for train, _ in splits))
         scorer = check_scoring(estimator, scoring)
         if shuffle:
@@ -246,11 +250,17 @@ def _sizes(train_sizes: Any, largest: int) -> list[int]:
 
 def _point(estimator: Any, X: Any, y: Any, train: Any, test: Any, scorer: Any) -> list[float]:
     """Training score, test score and share of support vectors of one fit."""
-    X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, y_test = _safe_split(estimator, X, y, test, train)
+    if np.unique(y_train).size < 2:
+        raise ValueError(
+            f"{train.size} training rows of a split have one class only; take larger "
+            f"`train_sizes`, or another order of the rows (`shuffle`, `random_state`)."
+        )
     estimator.fit(X_train, y_train)
     model = final_model(estimator, "n_support_", "LearningProcessDisplay.from_estimator")
     return [
         float(scorer(estimator, X_train, y_train)),
-        float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test))),
-        float(np.sum(model.n_support_)) / len(train),
+        float(scorer(estimator, X_test, y_test)),
+        float(np.sum(model.n_support_)) / train.size,
     ]

@@ -252,10 +252,8 @@ class PathDisplay:
     def _vectors(self, quantity: str, problem: int) -> Array:
         """Weights or dual variables of one binary problem, shape (n_ps, n_Cs, n)."""
         path = self.path
-        n_problems = path.intercept.shape[2]
-        if not 0 <= problem < n_problems:
-            raise ValueError(f"`problem` must be from 0 to {n_problems - 1}, got {problem!r}.")
         if quantity == "coef":
+            path._check_problem(problem)
             if path.coef is None:
                 raise ValueError(
                     "quantity='coef' needs the path of a linear kernel; take 'dual_coef' for this."
@@ -277,6 +275,8 @@ class PathDisplay:
         """Places of the given values, or all."""
         if at is None:
             return list(range(self._others(along)[1].size))
+        if np.size(at) == 0:
+            raise ValueError(f"`at` must hold a value of {self._others(along)[0]}, got {at!r}.")
         return [self._place(along, value) for value in np.atleast_1d(at)]
 
     def _one(self, along: str, at: Any) -> int:

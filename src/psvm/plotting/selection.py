@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from psvm.plotting.canvas import BLUE, VERMILLION, axes_for, score_name, with_defaults
+from psvm.plotting.canvas import (
+    BLUE,
+    VERMILLION,
+    axes_for,
+    final_model,
+    score_name,
+    with_defaults,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +117,8 @@ class SelectionDisplay:
         Parameters
         ----------
         search : estimator
-            A fitted PSVCCV, GridSearchCV, RandomizedSearchCV or another with ``cv_results_``.
+            A fitted PSVCCV, GridSearchCV, RandomizedSearchCV or another with ``cv_results_``, or
+            a pipeline that ends in one.
         metric : str, default="score"
             Which score, if there are several: "accuracy" for ``mean_test_accuracy``.
         ax : matplotlib Axes, default=None
@@ -123,11 +131,12 @@ class SelectionDisplay:
         SelectionDisplay
             The display, drawn.
         """
-        if not hasattr(search, "cv_results_"):
-            raise ValueError(
-                f"SelectionDisplay.from_estimator needs a fitted search with `cv_results_` "
-                f"(PSVCCV, GridSearchCV), got {type(search).__name__}; fit it first."
-            )
+        search = final_model(
+            search,
+            "cv_results_",
+            "SelectionDisplay.from_estimator",
+            "PSVCCV, GridSearchCV, or a pipeline that ends in one",
+        )
         # A search by several scores knows the best candidate of only one of them.
         best = getattr(search, "best_index_", None) if metric == "score" else None
         if metric == "score":
@@ -244,7 +253,8 @@ class SelectionDisplay:
             if parameter not in self.parameters and not (name == "y" and parameter is None):
                 known = ", ".join(repr(known) for known in self.parameters)
                 raise ValueError(
-                    f"`{name}` must be a parameter of the search ({known}), got {parameter!r}."
+                    f"`{name}` must be a parameter of the search ({known}), got {parameter!r}"
+                    f"{'; None draws a curve' if name == 'y' else ''}."
                 )
         if x == y:
             raise ValueError(f"`x` and `y` must differ, got {x!r} twice; y=None draws a curve.")
@@ -373,24 +383,33 @@ def _column(cv_results: Mapping[str, Any], name: str) -> Any:
 
 
 def _numbers(values: Any) -> Array | None:
-    """The values as floats, or None if some are words such as "scale"."""
+    """The values as floats, or None if some are words such as "scale", or missing."""
+    if np.ma.is_masked(values):
+        return None
     try:
-        return np.ma.filled(np.ma.asarray(values), np.nan).astype(np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         return None
 
 
 def _levels(values: Any) -> tuple[list[str], npt.NDArray[np.intp]]:
-    """Names of the distinct values, ascending, and the place of every value among them."""
+    """Names of the distinct values, ascending, and the place of every value among them.
+
+    Words come after numbers, and last the candidates that leave the parameter at its default.
+    """
     numbers = _numbers(values)
     if numbers is not None:
         distinct, place = np.unique(numbers, return_inverse=True)
         return [f"{number:.3g}" for number in distinct], place
-    names = [value if isinstance(value, str) else f"{value:.3g}" for value in values]
-    order = sorted(
-        set(names), key=lambda name: (name.isalpha(), name if name.isalpha() else float(name))
-    )
-    return order, np.array([order.index(name) for name in names])
+
+    def rank(value: Any) -> tuple[int, float, str]:
+        if value is np.ma.masked:
+            return 2, 0.0, "default"
+        return (1, 0.0, value) if isinstance(value, str) else (0, value, f"{value:.3g}")
+
+    ranks = [rank(value) for value in np.ma.asarray(values)]
+    order = sorted(set(ranks))
+    return [name for _, _, name in order], np.array([order.index(one) for one in ranks])
 
 
 def _frame(ax: Axes, column: int, row: int) -> Any:

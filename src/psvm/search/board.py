@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -78,3 +78,24 @@ class FoldAnswers:
     def complete(self) -> npt.NDArray[np.bool_]:
         """Which cells have all their binary problems solved."""
         return np.asarray(self.solved == self.decision.shape[2])
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who hears of a run of an engine.
+
+    Attributes
+    ----------
+    on_cell : callable
+        Called for every solved binary problem, from any thread.
+    on_width : callable
+        Gets the number of a width and the answers of all splits when the width is done; before an
+        interrupt or SearchStopped goes on, also what there is of other widths. From the calling
+        thread.
+    on_wait : callable
+        Called some twenty times a second, or after every whole fit. From the calling thread.
+    """
+
+    on_cell: Callable[[], None]
+    on_width: Callable[[int, list[FoldAnswers]], None]
+    on_wait: Callable[[], None]

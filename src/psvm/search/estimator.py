@@ -17,14 +17,13 @@ from psvm import validation as check
 from psvm.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.kernels import KERNELS, Kernel
 from psvm.linear import LinearPSVC
-from psvm.search.calibration import Calibration
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, Explorer
 from psvm.search.folds import make_fold, read_splits
 from psvm.search.grid import make_grid
 from psvm.search.routing import routed_in_fit, routed_in_score, router_of
-from psvm.search.scoring import HeldOutScorer, class_decisions, mean_of_splits, values_among_all
-from psvm.search.table import RULES, ScoreTable, warn_of_gaps
+from psvm.search.scoring import HeldOutScorer
+from psvm.search.table import RULES, ScoreTable, warn_of_gaps, warn_of_scores
 from psvm.search.watch import SearchWatch
 from psvm.svc import PSVC, KernelParameter
 
@@ -62,7 +61,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Costs of slack, each > 0 and finite. A number asks for so many values, evenly spaced by
         factor from 0.1 to 100 around the scale of the data, which is 1 for kernels with a width,
         and for the linear and a precomputed kernel 1 over the spread of the rows.
-    gammas : int or array-like of float, "scale" or "auto", default=5
+    gammas : int, "scale", "auto", or array-like of these words and floats, default=5
         Kernel widths. A number asks for so many values, evenly spaced by factor from 0.1 to 10
         times ``1 / (n_features * Var[X])``, with the sample-weighted variance. "scale" and "auto"
         are as in PSVC, for all rows. Ignored by the linear and a precomputed kernel.
@@ -104,7 +103,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         even one fits, every split is fitted as PSVC does it, which is slower.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does during the search: end it, or choose among the cells that are finished (if
-        there is none it is raised).
+        there is none it is raised). During the final fit it is raised in any case: then
+        ``cv_results_`` and ``best_params_`` are there, and ``best_estimator_`` is not.
     verbose : int, default=0
         1 shows a progress bar with the fits done, the best so far and the time left (needs rich;
         without a terminal one line a second of the logger "psvm"), 2 logs every kernel width.
@@ -126,7 +126,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         As of GridSearchCV: ``params``, ``param_p``, ``param_C``, ``param_gamma``, scores, ranks and
         times. Also ``mean_n_support``, the weight of the support vectors (their number, if no row
         has a weight), and ``max_dual_gap``, the largest relative gap among the splits. Cells that
-        were not finished have NaN.
+        were not finished have NaN; a cell whose score is not finite is not chosen.
     cross_val_decision_ : ndarray of shape (n_samples,) or (n_samples, n_columns)
         What ``decision_function`` of the chosen cell gives for every row when the row is held out;
         the mean where several splits hold it out, NaN where none does, -inf for a class that the
@@ -284,7 +284,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         accuracy = self.scoring is None or self.scoring == "accuracy"
         scorer = HeldOutScorer(
             None if accuracy else self.scorer_,
-            X,
+            X if self.kernel == "precomputed" else given[0],
             y,
             codes,
             self.classes_,
@@ -311,15 +311,19 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             keep_when_interrupted=self.on_interrupt == "keep",
         )
         try:
-            chosen = explorer.choose()
+            explorer.search()
+            self._store(explorer)  # what an interrupt of the rest leaves behind
+            decisions = explorer.settle()
         finally:
             watch.close()
-        self._store(explorer, chosen, codes, weight)
+        self._store(explorer)
+        self.cross_val_decision_, self._calibration = scorer.of_all_rows(decisions)
         warn_of_gaps(explorer.table.gap, COARSE)
+        warn_of_scores(explorer.table)
         if self.refit:
             start = time.perf_counter()
-            self.best_estimator_ = self._model().set_params(**self.best_params_)
-            self.best_estimator_.fit(*given, sample_weight=sample_weight)
+            best = self._model().set_params(**self.best_params_)
+            self.best_estimator_ = best.fit(*given, sample_weight=sample_weight)
             self.refit_time_ = time.perf_counter() - start
         watch.end()
         return self
@@ -364,11 +368,10 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "n_jobs": self.n_jobs,
         }
         if coded and isinstance(self.class_weight, dict):
-            number = {label: code for code, label in enumerate(self.classes_.tolist())}
+            # Of every class: a split need not have those that the user names.
             shared["class_weight"] = {
-                number[label]: factor
-                for label, factor in self.class_weight.items()
-                if label in number
+                code: self.class_weight.get(label, 1.0)
+                for code, label in enumerate(self.classes_.tolist())
             }
         if self.kernel == "linear":
             return LinearPSVC(**shared)
@@ -381,33 +384,16 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             **shared,
         )
 
-    def _store(
-        self, explorer: Explorer, chosen: int, codes: npt.NDArray[np.int32], weight: Array
-    ) -> None:
-        """Fitted attributes of the search, and the sigmoids of its probabilities."""
-        table, k = explorer.table, self.classes_.size
+    def _store(self, explorer: Explorer) -> None:
+        """Scores and choice of the search; what is not known yet is not that of an earlier fit."""
+        for later in ("cross_val_decision_", "_calibration", "best_estimator_", "refit_time_"):
+            self.__dict__.pop(later, None)
+        table, chosen = explorer.table, explorer.chosen
         self.cv_results_ = table.results()
         self.best_index_ = chosen
         self.best_params_ = dict(table.grid.params[chosen])
         self.best_score_ = float(table.mean[chosen])
         self.n_splits_ = len(explorer.folds)
-        folds, kept = explorer.folds, explorer.kept[chosen]
-        rows = [fold.test for fold in folds]
-        among_all = [
-            values_among_all(own, fold, k, self.multi_class)
-            for fold, own in zip(folds, kept, strict=True)
-        ]
-        values = mean_of_splits(codes.size, rows, among_all)
-        self._calibration = Calibration.fit(
-            values, codes, weight, k, self.multi_class, symmetric=self.class_weight is None
-        )
-        if k > 2 and not (self.multi_class == "ovo" and self._shape == "ovo"):
-            by_class = [
-                class_decisions(own, fold, k, self.multi_class)
-                for fold, own in zip(folds, kept, strict=True)
-            ]
-            values = mean_of_splits(codes.size, rows, by_class)
-        self.cross_val_decision_ = values[:, 0] if k == 2 else values
 
     # --- metadata --------------------------------------------------------------------------------
 
@@ -435,7 +421,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict(X))
 
     @available_if(_refitted("decision_function"))
@@ -451,7 +437,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.decision_function(X))
 
     @available_if(_refitted("predict_proba"))
@@ -467,7 +453,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_")
         return self._calibration.probabilities(self.best_estimator_._problem_decisions(X))
 
     @available_if(_refitted("score"))
@@ -489,5 +475,5 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         float
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "best_estimator_")
         return float(self.scorer_(self, X, y, **routed_in_score(self, sample_weight, params)))

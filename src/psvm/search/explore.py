@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.search.board import FoldAnswers
+from psvm.search.board import FoldAnswers, Listener
 from psvm.search.engines import Engines
 from psvm.search.folds import Fold, FoldProblem
 from psvm.search.scoring import HeldOutScorer
@@ -52,13 +52,19 @@ class Explorer:
         few = self.weight.size <= _FEW_ROWS
         self.coarse, self.fine = (_FINEST, _FINEST) if few else (COARSE, FINE)
 
-    def choose(self) -> int:
-        """Run the whole search; the number of the chosen cell, whose answers are ``kept``."""
+    def search(self) -> None:
+        """Solve and score the cells, until they are done or something ends it: some are scored."""
         start = time.monotonic()
         end = np.inf if self.max_time is None else start + self.max_time
         try:
             search = self.engines.search
             self._solve(search, range(self.table.grid.size), self.coarse, end)
+            if not self.table.finished.any():
+                raise ValueError(
+                    f"`scoring` gave NaN or infinity on some split for every one of "
+                    f"{self.table.grid.size} cells, so none can be chosen; take another `scoring`, "
+                    f"or a `cv` whose held-out rows it is defined for."
+                )
             if self.fine < self.coarse:
                 self._solve(search, self.table.near_best(_NEAR), self.fine, end)
         except SearchStopped as stopped:
@@ -71,9 +77,17 @@ class Explorer:
             if not (self.keep_when_interrupted and self.table.finished.any()):
                 raise
         self.watch.finish()
-        while (chosen := self.table.best(self.rule)) not in self.kept:
+
+    @property
+    def chosen(self) -> int:
+        """The number of the cell that the rule chooses from what is scored."""
+        return self.table.best(self.rule)
+
+    def settle(self) -> list[Array]:
+        """Solve the chosen cell finely unless it is; its held-out decision values on all splits."""
+        while (chosen := self.chosen) not in self.kept:
             self._solve(self.engines.final, [chosen], self.fine, np.inf)
-        return chosen
+        return self.kept[chosen]
 
     def _solve(self, engine: Any, cells: Iterable[int], tol: float, end: float) -> None:
         """Solve and score cells until the clock shows ``end``; keep the answers of exact ones."""
@@ -92,7 +106,7 @@ class Explorer:
             if time.monotonic() > end:
                 raise SearchStopped("stopped by max_time")
 
-        engine.run(paths, tol, on_cell=self.watch.fit_done, on_width=on_width, on_wait=on_wait)
+        engine.run(paths, tol, Listener(self.watch.fit_done, on_width, on_wait))
 
     def _note(self, answers: list[FoldAnswers], *, keep: bool) -> None:
         """Score the answers of all splits at one width."""
@@ -112,7 +126,7 @@ class Explorer:
                 self.kept[cells[place]] = [own.decision[place].copy() for own in answers]
         if not table.finished.any():
             return
-        best = table.best(self.rule)
+        best = self.chosen
         self.watch.best(float(table.mean[best]), table.grid.params[best])
         for place in np.flatnonzero(whole):
             cell = cells[place]

@@ -16,7 +16,7 @@ from threading import Condition, Thread
 import numpy as np
 
 from psvm import _core
-from psvm.search.board import FoldAnswers
+from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
 from psvm.search.gram import Gram, GramSource
 from psvm.search.grid import Grid
@@ -114,21 +114,10 @@ class GramSearch:
         self._free: list[Gram] = []
         self._made = 0
 
-    def run(
-        self,
-        paths: Mapping[int, Sequence[int]],
-        tol: float,
-        *,
-        on_cell: Callable[[], None] | None,
-        on_width: Callable[[int, list[FoldAnswers]], None],
-        on_wait: Callable[[], None],
-    ) -> None:
+    def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
         """Solve the path of cells of every given width to the relative gap ``tol``.
 
-        ``on_cell`` hears of every solved binary problem from any thread; ``on_width`` gets the
-        answers of all splits when a width is done; ``on_wait`` is called some twenty times a
-        second; the latter two from the calling thread. Any error stops the tasks under way; before
-        an interrupt or SearchStopped goes on, ``on_width`` gets what there is of other widths.
+        Any error stops the tasks under way.
         """
         self._source.cancel = _core.Cancel()
         answers = {
@@ -144,26 +133,26 @@ class GramSearch:
             for split, own in enumerate(self._placed)
             for number, placed in enumerate(own)
         )
-        crew = _Crew(self, tasks, tol, on_cell)
+        crew = _Crew(self, tasks, tol, listener.on_cell)
         told: set[int] = set()
         try:
             crew.start(min(self._threads, len(tasks)))
             while crew.wait(_LOOK):
-                on_wait()
+                listener.on_wait()
                 for gamma in crew.finished() - told:
                     told.add(gamma)
-                    on_width(gamma, answers.pop(gamma))
+                    listener.on_width(gamma, answers.pop(gamma))
         except BaseException as error:
             self._source.cancel.set()
             crew.join()
             if isinstance(error, KeyboardInterrupt | SearchStopped):
                 for gamma in sorted(answers):
                     with suppress(SearchStopped):
-                        on_width(gamma, answers[gamma])
+                        listener.on_width(gamma, answers[gamma])
             raise
         crew.join()
         for gamma in sorted(crew.finished() - told):
-            on_width(gamma, answers.pop(gamma))
+            listener.on_width(gamma, answers.pop(gamma))
 
     def buffer(self) -> Gram | None:
         """Memory for a Gram matrix, or None if all of it is in use. Not thread-safe."""
@@ -182,9 +171,7 @@ class GramSearch:
         """Fill the matrix of a width."""
         self._source.fill(self._grid.gammas[gamma], out, threads)
 
-    def solve(
-        self, task: _Task, gram: Gram, tol: float, on_cell: Callable[[], None] | None
-    ) -> None:
+    def solve(self, task: _Task, gram: Gram, tol: float, on_cell: Callable[[], None]) -> None:
         """Follow the path of one binary problem, and note what is solved of it."""
         placed, cells = task.placed, task.answers.cells
         outcome = _core.solve_fold_path(
@@ -224,7 +211,7 @@ class _Crew:
         search: GramSearch,
         tasks: deque[_Task],
         tol: float,
-        on_cell: Callable[[], None] | None,
+        on_cell: Callable[[], None],
     ) -> None:
         self._search, self._tasks, self._tol, self._on_cell = search, tasks, tol, on_cell
         self._changed = Condition()

@@ -88,7 +88,9 @@ def make_grid(ps: Any, Cs: Any, gammas: Any, *, kernel: Any, X: Any, weight: Arr
 def _listed(name: str, values: Any) -> Sequence[Any]:
     """The values as a list that is not empty."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ValueError(f"`{name}` must be a list of numbers, got {values!r}.")
+        raise ValueError(
+            f"`{name}` must be a list of numbers, got {values!r}; one value is a list of one."
+        )
     listed = list(values)
     if not listed:
         raise ValueError(f"`{name}` must hold at least one value, got none.")
@@ -99,7 +101,7 @@ def _widths(gammas: Any, X: Any, weight: Array) -> list[float]:
     if isinstance(gammas, Integral) and not isinstance(gammas, bool):
         return _spread("gammas", int(gammas), resolve_gamma("scale", X, weight), _GAMMA_RANGE)
     widths = []
-    for gamma in _listed("gammas", gammas):
+    for gamma in [gammas] if isinstance(gammas, str) else _listed("gammas", gammas):
         if isinstance(gamma, str):
             check.check_choice("gammas", gamma, ("scale", "auto"))
         else:

@@ -44,7 +44,11 @@ def routed_in_fit(
     """Metadata of ``fit``; without routing ``groups``, and weights where the scorer takes them."""
     if _routing_enabled():
         routed = process_routing(estimator, "fit", sample_weight=sample_weight, **params)
-        to_scorer = {name: np.asarray(value) for name, value in routed.scorer.score.items()}
+        # Weights may be one number for all rows; under another name they are not ours to check.
+        to_scorer = {
+            name: weight if value is sample_weight else value
+            for name, value in routed.scorer.score.items()
+        }
         return Routed(dict(routed.splitter.split), to_scorer)
     unknown = {name: value for name, value in params.items() if name != "groups"}
     _raise_for_params(unknown, estimator, "fit")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from psvm.search.board import FoldAnswers
+from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Fold, FoldProblem
 from psvm.search.grid import Grid
 from psvm.search.watch import SearchStopped
@@ -58,15 +59,7 @@ class RowSearch:
         self._model, self._X, self._codes, self._weight = model, X, codes, weight
         self._grid, self._folds, self._problems = grid, folds, problems
 
-    def run(
-        self,
-        paths: Mapping[int, Sequence[int]],
-        tol: float,
-        *,
-        on_cell: Callable[[], None] | None,
-        on_width: Callable[[int, list[FoldAnswers]], None],
-        on_wait: Callable[[], None],
-    ) -> None:
+    def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
         """Solve the path of cells of every given width; as :meth:`GramSearch.run`."""
         for gamma, cells in paths.items():
             answers = [
@@ -74,31 +67,31 @@ class RowSearch:
                 for fold, own in zip(self._folds, self._problems, strict=True)
             ]
             try:
-                self._follow(answers, cells, tol, on_cell, on_wait)
+                self._follow(answers, cells, tol, listener)
             except (KeyboardInterrupt, SearchStopped):
                 with suppress(SearchStopped):
-                    on_width(gamma, answers)
+                    listener.on_width(gamma, answers)
                 raise
-            on_width(gamma, answers)
+            listener.on_width(gamma, answers)
 
     def _follow(
         self,
         answers: Sequence[FoldAnswers],
         cells: Sequence[int],
         tol: float,
-        on_cell: Callable[[], None] | None,
-        on_wait: Callable[[], None],
+        listener: Listener,
     ) -> None:
-        """Follow a path on every split."""
-        for split, fold in enumerate(self._folds):
-            model = clone(self._model).set_params(tol=tol, warm_start=True)
-            train, test = self._rows(fold)
-            for place, cell in enumerate(cells):
-                self._fit(model, cell, split, train, test, answers[split], place)
-                for _ in self._problems[split]:
-                    if on_cell is not None:
-                        on_cell()
-                on_wait()
+        """Follow a path on every split, p after p: an early end leaves cells that all have."""
+        models = [clone(self._model).set_params(tol=tol, warm_start=True) for _ in self._folds]
+        for _, same_p in groupby(enumerate(cells), lambda placed: self._grid.p[placed[1]]):
+            part = list(same_p)
+            for split, (fold, model) in enumerate(zip(self._folds, models, strict=True)):
+                train, test = self._rows(fold)
+                for place, cell in part:
+                    self._fit(model, cell, split, train, test, answers[split], place)
+                    for _ in self._problems[split]:
+                        listener.on_cell()
+                    listener.on_wait()
 
     def _rows(self, fold: Fold) -> tuple[Any, Any]:
         """Training and held-out rows, cut to training columns for a precomputed kernel."""

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from psvm.multiclass import class_pairs, problem_signs, votes_of_pairs
 from psvm.search.board import FoldAnswers
@@ -95,15 +97,27 @@ class HeldOutModel(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of the held-out rows."""
+        self._check_rows(X)
         return self._decision
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Labels of the held-out rows."""
+        self._check_rows(X)
         return np.asarray(self.classes_[self._codes])
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities, by sigmoids fitted to what the other splits hold out."""
+        self._check_rows(X)
         return self._probabilities()
+
+    def _check_rows(self, X: Any) -> None:
+        """Refuse other rows, as far as their number tells."""
+        n = self._codes.size
+        if _num_samples(X) != n:
+            raise ValueError(
+                f"The model that `scoring` is given answers for the {n} held-out rows only, got "
+                f"{_num_samples(X)} rows; choose among its answers instead."
+            )
 
 
 class HeldOutScorer:
@@ -113,7 +127,10 @@ class HeldOutScorer:
     ----------
     scorer : callable or None
         ``scorer(model, X, y, **parameters)``; None is the accuracy, weighted by sample_weight.
-    X, y : the rows and their labels
+    X : array-like or sparse matrix
+        The rows as the scorer sees them, a frame perhaps.
+    y : ndarray
+        Their labels.
     codes : ndarray of int
         The numbers of their classes.
     classes : ndarray
@@ -121,7 +138,7 @@ class HeldOutScorer:
     weight : ndarray
         Sample weights of the rows, for the sigmoids.
     parameters : dict
-        What the scorer is given, one value per row.
+        What the scorer is given; of values per row those of the held-out ones.
     folds : sequence of Fold
     params : list of dict
         Parameters of all cells.
@@ -150,7 +167,8 @@ class HeldOutScorer:
         pairwise: bool,
         symmetric: bool,
     ) -> None:
-        self._scorer, self._X, self._y = scorer, X, y
+        self._scorer, self._y = scorer, y
+        (self._X,) = indexable(X)
         self._codes, self._classes, self._weight = codes, classes, weight
         self._parameters, self._folds, self._params = parameters, folds, params
         self._multi_class, self._shape = multi_class, decision_function_shape
@@ -165,20 +183,18 @@ class HeldOutScorer:
         places = np.flatnonzero(own.complete)
         found = np.full(len(own.cells), np.nan)
         start = time.perf_counter()
+        parameters = _check_method_params(self._X, self._parameters, indices=fold.test)
+        if not np.any(parameters.get("sample_weight", 1.0)):
+            del parameters["sample_weight"]  # nothing but rows without weight: all alike
         if self._scorer is None:
             for place in places:
                 codes = predicted_codes(self.class_scores(own.decision[place], fold))
                 right = fold.classes[codes] == self._codes[fold.test]
                 # A label that has no weight in any row is no class: its rows are wrong.
                 right &= self._classes[self._codes[fold.test]] == self._y[fold.test]
-                weight = self._parameters.get("sample_weight")
-                if weight is None or not weight[fold.test].any():
-                    found[place] = right.mean()
-                else:
-                    found[place] = np.average(right, weights=weight[fold.test])
+                found[place] = np.average(right, weights=parameters.get("sample_weight"))
         else:
             X = self._held_out_rows(fold)
-            parameters = {name: value[fold.test] for name, value in self._parameters.items()}
             for place in places:
                 model = self._model(split, int(place), answers)
                 value = self._scorer(model, X, self._y[fold.test], **parameters)
@@ -194,8 +210,39 @@ class HeldOutScorer:
         pairs = self._multi_class == "ovo" and fold.classes.size > 2 and self._shape == "ovo"
         return values if pairs else self.class_scores(values, fold)
 
+    def of_all_rows(self, decisions: Sequence[Array]) -> tuple[Array, Calibration]:
+        """What ``decision_function`` says of every row when held out; the sigmoids fitted to it.
+
+        ``decisions`` are the values of the binary problems of one cell, split by split.
+        """
+        k, n = self._classes.size, self._codes.size
+        rows = [fold.test for fold in self._folds]
+
+        def mean(of: Callable[[Array, Fold, int, str], Array]) -> Array:
+            by_split = zip(decisions, self._folds, strict=True)
+            return mean_of_splits(n, rows, [of(*own, k, self._multi_class) for own in by_split])
+
+        values = mean(values_among_all)
+        calibration = self._calibration(values, np.arange(n))
+        if k > 2 and not (self._multi_class == "ovo" and self._shape == "ovo"):
+            values = mean(class_decisions)
+        return values[:, 0] if k == 2 else values, calibration
+
+    def _calibration(self, values: Array, rows: npt.NDArray[Any]) -> Calibration:
+        """Sigmoids fitted to the held-out values of some rows."""
+        return Calibration.fit(
+            values,
+            self._codes[rows],
+            self._weight[rows],
+            self._classes.size,
+            self._multi_class,
+            symmetric=self._symmetric,
+        )
+
     def _held_out_rows(self, fold: Fold) -> Any:
-        return self._X[fold.test][:, fold.train] if self._pairwise else self._X[fold.test]
+        if self._pairwise:
+            return self._X[fold.test][:, fold.train]
+        return _safe_indexing(self._X, fold.test)
 
     def _model(self, split: int, place: int, answers: Sequence[FoldAnswers]) -> HeldOutModel:
         fold, values = self._folds[split], answers[split].decision[place]
@@ -214,19 +261,13 @@ class HeldOutScorer:
                     for s in seen
                 ]
             )
-            calibration = Calibration.fit(
-                held_out,
-                self._codes[rows],
-                self._weight[rows],
-                k,
-                self._multi_class,
-                symmetric=self._symmetric,
-            )
+            calibration = self._calibration(held_out, rows)
             own = values_among_all(values, fold, k, self._multi_class)
             if fold.classes.size < k:
                 raise ValueError(
                     f"The scorer needs probabilities of {k} classes, and split {split} of `cv` "
-                    f"trains on {fold.classes.size}; use a stratified splitter."
+                    f"trains on {fold.classes.size}; every class must have training rows in every "
+                    f"split: stratify them, and leave out classes of a single row."
                 )
             return calibration.probabilities(own)
 

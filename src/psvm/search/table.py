@@ -43,7 +43,7 @@ class ScoreTable:
 
     @property
     def finished(self) -> npt.NDArray[np.bool_]:
-        """Which cells have all their splits."""
+        """Which cells have all their splits, and a finite score."""
         return np.asarray(np.isfinite(self.mean))
 
     def best(self, rule: str) -> int:
@@ -82,7 +82,8 @@ class ScoreTable:
             results[f"split{split}_test_score"] = self.score[:, split].copy()
         mean = self.mean
         results["mean_test_score"] = mean
-        results["std_test_score"] = self.score.std(axis=1)
+        with np.errstate(invalid="ignore"):  # a score may be infinite
+            results["std_test_score"] = self.score.std(axis=1)
         # As in GridSearchCV, unfinished cells share the last rank.
         lowest = np.nanmin(mean, initial=0.0) - 1.0
         ranks = rankdata(-np.where(np.isnan(mean), lowest, mean), method="min")
@@ -90,6 +91,18 @@ class ScoreTable:
         results["mean_n_support"] = self.n_support.mean(axis=1)
         results["max_dual_gap"] = self.gap.max(axis=1)
         return results
+
+
+def warn_of_scores(table: ScoreTable) -> None:
+    """Warn if cells that were solved cannot be chosen, because their score is not finite."""
+    odd = int(np.sum(np.isfinite(table.gap).all(axis=1) & ~table.finished))
+    if odd:
+        warnings.warn(
+            f"PSVCCV chooses without {odd} of {table.grid.size} cells: `scoring` gave NaN or "
+            f"infinity for them on some split.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_gaps(gap: Array, goal: float) -> None:

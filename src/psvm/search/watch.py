@@ -90,7 +90,7 @@ class SearchWatch:
 
 def _bar() -> Any:
     """A bar, if standard error is a terminal and rich is installed."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         return None
     try:
         return _RichBar()
