@@ -136,7 +136,8 @@ def check_threads(n_jobs: Any) -> int:
         raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {n_jobs!r}.")
     if isinstance(get_active_backend()[0], SequentialBackend):  # so deep inside others, no more
         return 1
-    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
+    wanted = int(n_jobs)
+    return wanted if wanted > 0 else max(1, cpu_count() + 1 + wanted)
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:

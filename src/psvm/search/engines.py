@@ -64,8 +64,8 @@ def choose_engines(
     plan = MemoryPlan.within(
         cache_bytes if n > SMALL else 0.5 * cache_bytes,  # float64 entries
         n,
-        # As many as keep the threads busy. One more, for the time between widths, costs more to touch
-        # than it saves (satimage 1.2 times, 20,000 rows 1.4 times slower).
+        # As many as keep the threads busy. One more, for the time between widths, costs more to
+        # touch than it saves (satimage 1.2 times, 20,000 rows 1.4 times slower).
         wanted=min(n_gammas, -(-threads // tasks)),
         distances=n > SMALL and GramSource.worth_keeping_distances(kernel, X, n_gammas),
     )
