@@ -287,7 +287,7 @@ class DensePoints final : public Points<T> {
     const index_t chunk_panels =
         std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
     const index_t columns = this->length(segment);
-    // Below a million or so operations, a thread starts later than the work ends.
+    // Below a few million operations, a thread wakes up later than the work ends.
     const bool brief = count * columns * (features_ + 16) < 4'000'000;
     const index_t share = (columns + L * run.threads() - 1) / (L * run.threads());
     const index_t chunk = brief ? std::max<index_t>(columns, 1) : std::min(chunk_panels, share) * L;

@@ -32,7 +32,7 @@ void apply_stored(std::span<const T* const> rows, const T* coef, index_t columns
                   RunControl& run) {
   // 1024 decision values (8 kB) stay in the first-level cache while all rows pass.
   constexpr index_t chunk = 1024;
-  // A few million products are done before a thread has started.
+  // A few million products are done before a thread has woken up.
   const bool small = static_cast<index_t>(rows.size()) * columns < 2'000'000;
   const index_t step = small ? std::max<index_t>(columns, 1) : chunk;
   run.parallel_for((columns + step - 1) / step, [&](index_t task) {

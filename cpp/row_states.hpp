@@ -128,7 +128,6 @@ class RowStates {
     }
   }
 
-  std::size_t size() const { return n_; }
   double y(std::size_t i) const { return y_[i]; }
   double cost(std::size_t i) const { return cost_[i]; }
   double alpha(std::size_t i) const { return alpha_[i]; }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -37,3 +39,17 @@ def output(body, *arguments, timeout=120):
         process.kill()
     assert process.returncode == 0, err
     return out
+
+
+def interrupted(body, wait, *arguments):
+    """Send SIGINT so many seconds after a script says "begin": its words, when, its errors."""
+    process = script(body, *arguments)
+    try:
+        assert process.stdout.readline().strip() == "begin", process.stderr.read()
+        time.sleep(wait)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    return out.split(), sent, err

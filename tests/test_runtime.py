@@ -1,7 +1,6 @@
 """How a fit behaves in a process: interrupts, threads, forks, memory and time."""
 
 import json
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from estimators import WAYS, each_class, each_way
 from joblib import Parallel, delayed
-from processes import LINUX, MEMORY, UNIX, output, script
+from processes import LINUX, MEMORY, UNIX, interrupted, output, script
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from small_data import blobs, noisy
@@ -32,7 +31,7 @@ LONG_FIT = """
     y = rng.integers(0, classes, size=n)
     blocks = parameters.pop("blocks", 0)
     model = getattr(psvm, name)(p=1.5, tol=1e-14, **parameters)
-    print("ready", flush=True)
+    print("begin", flush=True)
     try:
         if blocks:
             model.fit_blocks([(X[i::blocks], y[i::blocks]) for i in range(blocks)])
@@ -47,17 +46,9 @@ LONG_FIT = """
 
 def answer_time(wait, *arguments):
     """Seconds from SIGINT, sent ``wait`` seconds into the fit, to KeyboardInterrupt."""
-    process = script(LONG_FIT, json.dumps(arguments))
-    try:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(wait)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert out.startswith("interrupted"), out + err
-    return float(out.split()[1]) - sent
+    out, sent, err = interrupted(LONG_FIT, wait, json.dumps(arguments))
+    assert out[0] == "interrupted", err
+    return float(out[1]) - sent
 
 
 def kernel_fit(kernel, C, n, classes=2):

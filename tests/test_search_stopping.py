@@ -1,12 +1,11 @@
 """Ends of a search of PSVCCV before its time, and what it shows while it runs."""
 
-import signal
 import time
 
 import numpy as np
 import pytest
 from messages import assert_mentions
-from processes import UNIX, script
+from processes import UNIX, interrupted
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from small_data import noisy
@@ -45,20 +44,6 @@ SEARCH = """
     except KeyboardInterrupt:
         print("interrupted", time.monotonic(), flush=True)
 """
-
-
-def interrupted(body, wait, *arguments):
-    """Send SIGINT so many seconds after a script says "begin": its words, when, its errors."""
-    process = script(body, *arguments)
-    try:
-        assert process.stdout.readline().strip() == "begin", process.stderr.read()
-        time.sleep(wait)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    return out.split(), sent, err
 
 
 @UNIX
