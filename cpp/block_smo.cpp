@@ -17,7 +17,7 @@ void Block<T>::resize(index_t variables, bool with_phantom) {
   if (size != last_size) gram.assign(n * n, T(0));
   diagonal.assign(n, T(0));
   score.assign(n, T(0));
-  slope.assign(n, T(0));
+  curvature.assign(n, T(0));
   up.assign(n, -std::numeric_limits<T>::infinity());
   low.assign(n, std::numeric_limits<T>::infinity());
   y.assign(n, 1.0);
@@ -27,6 +27,47 @@ void Block<T>::resize(index_t variables, bool with_phantom) {
 }
 
 namespace {
+
+// The largest of many values and where it is. One chain of comparisons per vector of a panel: a
+// single one would wait for itself (measured: half of the time of a pair step).
+template <class T, class Arch>
+struct Largest {
+  using V = Vec<T, Arch>;
+  using Int = VecInt<T, Arch>;
+  static constexpr int W = width<V>, N = lanes<T> / W;
+  V best[N];
+  Int where[N];
+
+  PSVM_INLINE explicit Largest(T least) {
+    for (int v = 0; v < N; ++v) {
+      best[v] = broadcast<V>(least);
+      where[v] = Int{};
+    }
+  }
+  PSVM_INLINE void see(int v, V value, Int index) {
+    where[v] = choose<V>(greater<V>(value, best[v]), index, where[v]);
+    best[v] = vmax<V>(value, best[v]);
+  }
+  // Ties go to the smaller index, whatever the width of the vectors.
+  PSVM_INLINE void get(T* value, index_t* index) const {
+    *value = best[0][0];
+    *index = static_cast<index_t>(where[0][0]);
+    for (int v = 0; v < N; ++v)
+      for (int k = 0; k < W; ++k)
+        if (best[v][k] > *value || (best[v][k] == *value && where[v][k] < *index)) {
+          *value = best[v][k];
+          *index = static_cast<index_t>(where[v][k]);
+        }
+  }
+};
+
+// The places of the first vector of a panel.
+template <class Int>
+PSVM_INLINE Int first_places() {
+  Int index{};
+  for (int k = 0; k < width<Int>; ++k) index[k] = k;
+  return index;
+}
 
 template <class T>
 struct Extremes {
@@ -42,34 +83,27 @@ struct UpdatePass {
                               Extremes<T>* found) {
     using V = Vec<T, Arch>;
     using Int = VecInt<T, Arch>;
-    constexpr int W = width<V>;
+    constexpr int L = lanes<T>, W = width<V>, N = L / W;
     T* score = block->score.data();
     const T *up = block->up.data(), *low = block->low.data();
     const V step = broadcast<V>(t);
-    V best_up = broadcast<V>(-std::numeric_limits<T>::infinity());
-    V best_low = broadcast<V>(std::numeric_limits<T>::infinity());
-    Int where{}, index{};
-    for (int k = 0; k < W; ++k) index[k] = k;
-    for (index_t k = 0; k < block->stride; k += W, index += W) {
-      const V s = load<V>(score + k) - step * (load<V>(row_i + k) - load<V>(row_j + k));
-      store<V>(score + k, s);
-      const V candidate = s + load<V>(up + k);
-      const Int better = candidate > best_up;
-      best_up = better ? candidate : best_up;
-      where = better ? index : where;
-      const V lower = s + load<V>(low + k);
-      best_low = lower < best_low ? lower : best_low;
-    }
-    *found = {best_up[0], best_low[0], static_cast<index_t>(where[0])};
-    for (int k = 1; k < W; ++k) {
-      // Ties go to the smaller index, whatever the width of the vectors.
-      if (best_up[k] > found->max_up ||
-          (best_up[k] == found->max_up && where[k] < found->argmax_up)) {
-        found->max_up = best_up[k];
-        found->argmax_up = static_cast<index_t>(where[k]);
+    Largest<T, Arch> best_up(-std::numeric_limits<T>::infinity());
+    V best_low[N];
+    for (int v = 0; v < N; ++v) best_low[v] = broadcast<V>(std::numeric_limits<T>::infinity());
+    Int index = first_places<Int>();
+    for (index_t k0 = 0; k0 < block->stride; k0 += L)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v, index += W) {
+        const index_t k = k0 + v * W;
+        const V s = load<V>(score + k) - step * (load<V>(row_i + k) - load<V>(row_j + k));
+        store<V>(score + k, s);
+        best_up.see(v, s + load<V>(up + k), index);
+        best_low[v] = vmin<V>(s + load<V>(low + k), best_low[v]);
       }
-      if (best_low[k] < found->min_low) found->min_low = best_low[k];
-    }
+    best_up.get(&found->max_up, &found->argmax_up);
+    found->min_low = best_low[0][0];
+    for (int v = 0; v < N; ++v)
+      for (int k = 0; k < W; ++k) found->min_low = std::min(found->min_low, best_low[v][k]);
   }
 };
 
@@ -80,33 +114,27 @@ struct PartnerPass {
   static PSVM_INLINE void run(const Block<T>* block, index_t i, index_t* partner) {
     using V = Vec<T, Arch>;
     using Int = VecInt<T, Arch>;
-    constexpr int W = width<V>;
+    constexpr int L = lanes<T>, W = width<V>, N = L / W;
     const T *score = block->score.data(), *low = block->low.data();
-    const T *diagonal = block->diagonal.data(), *slope = block->slope.data();
-    const T* row = block->gram.data() + i * block->stride;
-    const T own = diagonal[i] + slope[i];
+    const T *curvature = block->curvature.data(), *row = block->gram.data() + i * block->stride;
+    const T own = curvature[i];
     const V own_score = broadcast<V>(score[i]);
     const V tiny = broadcast<V>(std::max(own, T(1)) * std::numeric_limits<T>::epsilon());
-    V best = broadcast<V>(T(-1));
-    Int where{}, index{};
-    for (int k = 0; k < W; ++k) index[k] = k;
-    for (index_t k = 0; k < block->stride; k += W, index += W) {
-      const V difference = own_score - (load<V>(score + k) + load<V>(low + k));
-      const V curvature =
-          own + load<V>(diagonal + k) - T(2) * load<V>(row + k) + load<V>(slope + k);
-      const V gain = difference * difference / vmax<V>(curvature, tiny);
-      const Int better = (difference > V{}) & (gain > best);
-      best = better ? gain : best;
-      where = better ? index : where;
-    }
-    T best_gain = best[0];
-    *partner = static_cast<index_t>(where[0]);
-    for (int k = 1; k < W; ++k)
-      if (best[k] > best_gain || (best[k] == best_gain && where[k] < *partner)) {
-        best_gain = best[k];
-        *partner = static_cast<index_t>(where[k]);
+    Largest<T, Arch> best(T(0));
+    Int index = first_places<Int>();
+    for (index_t k0 = 0; k0 < block->stride; k0 += L)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v, index += W) {
+        const index_t k = k0 + v * W;
+        const V difference = own_score - (load<V>(score + k) + load<V>(low + k));
+        const V along = own + load<V>(curvature + k) - T(2) * load<V>(row + k);
+        // Negative where the score is not below that of i.
+        const V gain = difference * vabs<V>(difference) * about_inverse<V>(vmax<V>(along, tiny));
+        best.see(v, gain, index);
       }
-    if (!(best_gain >= T(0))) *partner = -1;
+    T gain = T(0);
+    best.get(&gain, partner);
+    if (!(gain > T(0))) *partner = -1;
   }
 };
 
@@ -126,7 +154,7 @@ class BlockSolver {
     update(0, 0, T(0));
     double violation = static_cast<double>(found.max_up) - static_cast<double>(found.min_low);
     const double target = std::max(relative * violation, absolute);
-    double sloped_at = refresh_slopes(violation);
+    double refreshed_at = refresh_curvatures(violation);
     while (violation > target && result_.steps < max_steps) {
       const index_t i = found.argmax_up;
       index_t j = -1;
@@ -137,7 +165,7 @@ class BlockSolver {
       update(i, j, static_cast<T>(t));
       ++result_.steps;
       violation = static_cast<double>(found.max_up) - static_cast<double>(found.min_low);
-      if (violation < 0.5 * sloped_at) sloped_at = refresh_slopes(violation);
+      if (violation < 0.5 * refreshed_at) refreshed_at = refresh_curvatures(violation);
       if ((result_.steps & 1023) == 0) control.check();
     }
     result_.violation = violation;
@@ -158,10 +186,12 @@ class BlockSolver {
     block_.low[at] = (positive ? can_shrink : can_grow) ? T(0) : std::numeric_limits<T>::infinity();
   }
 
-  // Curvature of the conjugate. For p > 2 it is infinite at alpha = 0 and the choice of a partner
-  // would go blind: it is taken at the alpha of a slack of a tenth of the violation or more.
-  void set_slope(index_t k, double floor_slack) {
+  // Curvature along one variable. For p > 2 that of the conjugate is infinite at alpha = 0, and the
+  // choice of a partner would go blind: it is taken at the alpha of a slack of a tenth of the
+  // violation or more.
+  void set_curvature(index_t k, double floor_slack) {
     const auto at = static_cast<std::size_t>(k);
+    block_.curvature[at] = block_.diagonal[at];
     if (loss_.bounded() || std::isinf(block_.cost[at])) return;
     double alpha = block_.alpha[at], slack = block_.slack[at];
     if (loss_.p > 2.0 && slack < floor_slack) {
@@ -173,12 +203,12 @@ class BlockSolver {
       slope = 0.5 / block_.cost[at];
     else if (alpha > 0.0)
       slope = loss_.slack_slope(alpha, slack);
-    block_.slope[at] = static_cast<T>(std::min(slope, 1e30));
+    block_.curvature[at] += static_cast<T>(std::min(slope, 1e30));
   }
 
-  double refresh_slopes(double violation) {
+  double refresh_curvatures(double violation) {
     floor_slack_ = 0.1 * violation;
-    for (index_t k = 0; k < block_.size; ++k) set_slope(k, floor_slack_);
+    for (index_t k = 0; k < block_.size; ++k) set_curvature(k, floor_slack_);
     return violation;
   }
 
@@ -194,7 +224,7 @@ class BlockSolver {
     const double slack = loss_.slack_of(alpha, cost);
     block_.score[at] -= static_cast<T>(block_.y[at] * (slack - block_.slack[at]));
     block_.slack[at] = slack;
-    set_slope(k, floor_slack_);
+    set_curvature(k, floor_slack_);
     mark(k);
   }
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from small_data import noisy
 
 from psvm import PSVC
@@ -9,7 +10,7 @@ from psvm.certificate import certify
 from psvm.kernels import Kernel, TrainingKernel
 from psvm.loss import PNormHinge
 from psvm.problem import BinaryProblem, Budget
-from psvm.solvers.choose import solve_kernel
+from psvm.solvers import choose
 from psvm.solvers.working_set import solve_working_set
 
 N, C, TOL = 1500, 300.0, 2e-7
@@ -54,9 +55,29 @@ def test_a_fit_stays_in_float32(problem, monkeypatch):
     """Where float32 passes for converged and is not, it goes on from exact values."""
     problem, kernel = problem
     monkeypatch.setattr(TrainingKernel, "float32_is_safe", lambda self, tol: True)
-    solved = solve_kernel(problem, kernel, np.zeros(N), Budget(tol=TOL), threads=1)
+    solved = choose.solve_kernel(problem, kernel, np.zeros(N), Budget(tol=TOL), threads=1)
     assert solved.certificate.gap <= TOL
     assert {record["solver"] for record in solved.result.history} == {"working_set_float32"}
+
+
+@pytest.mark.parametrize("error", [0.0, 5e-4, 0.02, 0.5])
+def test_the_certificate_is_exact_whatever_the_solver_says(problem, error, monkeypatch):
+    """Rows that float32 puts outside the margin are believed only as far as its errors allow."""
+    problem, kernel = problem
+
+    def rounding(*arguments, **settings):
+        result = solve_working_set(*arguments, **settings)
+        result.decision += error * np.random.default_rng(1).uniform(-1, 1, N)
+        return result
+
+    monkeypatch.setattr(choose, "solve_working_set", rounding)
+    monkeypatch.setattr(TrainingKernel, "float32_is_safe", lambda self, tol: True)
+    solved = choose.solve_kernel(problem, kernel, np.zeros(N), Budget(tol=1e-3), threads=1)
+    _, gap = exact(problem, kernel, solved.result.alpha)
+    assert solved.certificate.gap == pytest.approx(gap, rel=1e-9)
+    inside = problem.y * (solved.result.decision + solved.certificate.intercept) < 1.0
+    decision, _ = exact(problem, kernel, solved.result.alpha)
+    assert_allclose(solved.result.decision[inside], decision[inside], rtol=1e-9, atol=1e-9)
 
 
 def test_records_go_on_through_refinements(monkeypatch):

@@ -74,10 +74,10 @@ def linear_fit(solver, n, d, classes=2, entries=0, **parameters):
         (0.02, linear_fit("semismooth_newton", 300_000, 50)),
         (0.7, linear_fit("semismooth_newton", 300_000, 30, blocks=7)),
         (0.5, linear_fit("semismooth_newton", 6_000, 1_500)),
-        (0.7, linear_fit("semismooth_newton", 100_000, 20, classes=10, multi_class="ovr")),
+        (0.7, linear_fit("semismooth_newton", 500_000, 20, classes=10, multi_class="ovr")),
         (0.5, linear_fit("semismooth_newton", 20_000, 30_000, entries=60)),
-        (0.5, linear_fit("coordinate_descent", 20_000, 50_000, entries=60)),
-        (0.5, linear_fit("coordinate_descent", 20_000, 50_000, classes=6, entries=60)),
+        (0.5, linear_fit("coordinate_descent", 100_000, 20_000, entries=60)),
+        (0.5, linear_fit("coordinate_descent", 60_000, 20_000, classes=6, entries=60)),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else str(value),
 )

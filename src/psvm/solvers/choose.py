@@ -45,7 +45,7 @@ _FEW_ROUNDS = 5
 _FEW_OPERATIONS = 5e9
 # Kernels that are positive semidefinite whatever their parameters.
 _DEFINITE = ("linear", "rbf", "laplacian", "exponential")
-# Distance from the margin beyond which a row surely costs nothing.
+# Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
 
 
@@ -253,25 +253,27 @@ class _Stages:
     def exact_decision(self, result: SolveResult) -> Array:
         """Decision values in float64, for all rows that can enter P or D.
 
-        Rows outside the margin cost nothing and have no alpha. Where the solver's float32 values
-        put a row outside by more than ``_OUTSIDE``, its value is kept, provided that the rows that
-        were recomputed show errors far below that; otherwise every row is recomputed.
+        Rows outside the margin cost nothing and have no alpha. The solver's float32 values are kept
+        where they put a row outside by more than ``_OUTSIDE`` and by more than ten times the
+        largest error that the recomputed rows show.
         """
         problem, kernel = self.problem, self.kernel
         dual = problem.y * result.alpha
-        everything = (problem.segments, dual, self.threads)
         if not kernel.kernel.of_features or problem.hard_margin:
-            return kernel.decision(*everything)
+            return kernel.decision(problem.segments, dual, self.threads)
         intercept = 0.0
         if problem.fit_intercept:
             intercept = best_intercept(result.decision, problem.y, problem.cost, problem.loss)
         margin = problem.y * (result.decision + intercept)
-        inside = (margin < 1.0 + _OUTSIDE) | (result.alpha > 0.0)
-        exact = kernel.decision(*everything, rows=inside)
-        if np.max(np.abs(exact - result.decision[inside]), initial=0.0) > 0.1 * _OUTSIDE:
-            return kernel.decision(*everything)
         decision = result.decision.copy()
-        decision[inside] = exact
+        done = np.zeros(dual.size, dtype=np.bool_)
+        error, asked = 0.0, ~(margin >= 1.0 + _OUTSIDE) | (result.alpha > 0.0)
+        while asked.any():
+            exact = kernel.decision(problem.segments, dual, self.threads, rows=asked)
+            error = np.maximum(error, np.max(np.abs(exact - decision[asked])))
+            decision[asked] = exact
+            done |= asked
+            asked = ~(done | (margin >= 1.0 + 10.0 * error))
         return decision
 
     def finish(self, best: Certified) -> Certified:
