@@ -90,25 +90,11 @@ class CallbackRows final : public KernelRows<T> {
   nb::callable function_;
 };
 
-// A kernel and whatever Python objects it refers to.
-template <class T>
-struct Kernel {
-  std::unique_ptr<KernelRows<T>> rows;
-  nb::object keep_alive;
-};
-
 template <class T>
 struct Cache {
   RowCache<T> rows;
   Cache(const Kernel<T>& kernel, double bytes) : rows(*kernel.rows, bytes) {}
 };
-
-template <class T>
-const Points<T>& as_points(const Kernel<T>& kernel) {
-  const auto* points = dynamic_cast<const Points<T>*>(kernel.rows.get());
-  if (!points) throw nb::type_error("a kernel of features is needed here");
-  return *points;
-}
 
 // Calls visit(segment, first output column) for the asked segments, all if none are; returns how
 // many columns they have.

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
 #include "budget.hpp"
+#include "kernel_rows.hpp"
 #include "run_control.hpp"
 
 namespace psvm {
@@ -85,6 +87,20 @@ inline OnRound as_on_round(const nb::object& function) {
     nb::gil_scoped_acquire lock;
     return nb::cast<bool>(function(as_dict(record)));
   };
+}
+
+// A kernel and whatever Python objects it refers to.
+template <class T>
+struct Kernel {
+  std::unique_ptr<KernelRows<T>> rows;
+  nb::object keep_alive;
+};
+
+template <class T>
+const Points<T>& as_points(const Kernel<T>& kernel) {
+  const auto* points = dynamic_cast<const Points<T>*>(kernel.rows.get());
+  if (!points) throw nb::type_error("a kernel of features is needed here");
+  return *points;
 }
 
 // The parts of the module, one per file.

@@ -13,6 +13,44 @@
 
 namespace psvm {
 
+// Brings a block's Gram matrix up to date with the members that joined at `places`; `all` are the
+// kernel's numbers of all members. `entries` is working memory.
+template <class T>
+void compute_joined(const KernelRows<T>& kernel, Rows all, Rows places, std::vector<T>& entries,
+                    Block<T>& block, RunControl& run) {
+  const auto q = static_cast<index_t>(all.size()), count = static_cast<index_t>(places.size());
+  const index_t stride = block.stride;
+  if (count == q) {
+    kernel.between(all, all, block.gram.data(), stride, run);
+  } else {
+    // An odd number of cache lines: entries a power of two apart would share a cache set.
+    const index_t width = ((q + lanes<T> - 1) / lanes<T> | 1) * lanes<T>;
+    std::vector<index_t> joined;
+    for (const index_t place : places) joined.push_back(all[static_cast<std::size_t>(place)]);
+    entries.resize(joined.size() * static_cast<std::size_t>(width));
+    kernel.between(joined, all, entries.data(), width, run);
+    // Mirrored in squares that stay in cache, a line of `lanes` entries on each side.
+    run.parallel_for((q + 8 * lanes<T> - 1) / (8 * lanes<T>), [&](index_t task) {
+      const index_t begin = task * 8 * lanes<T>, end = std::min(begin + 8 * lanes<T>, q);
+      for (index_t j = 0; j < count; ++j)
+        std::copy(entries.data() + j * width + begin, entries.data() + j * width + end,
+                  block.gram.data() + places[static_cast<std::size_t>(j)] * stride + begin);
+      for (index_t k0 = begin; k0 < end; k0 += lanes<T>)
+        for (index_t j0 = 0; j0 < count; j0 += lanes<T>)
+          for (index_t k = k0; k < std::min(k0 + lanes<T>, end); ++k)
+            for (index_t j = j0; j < std::min(j0 + lanes<T>, count); ++j)
+              block.gram[static_cast<std::size_t>(k * stride +
+                                                  places[static_cast<std::size_t>(j)])] =
+                  entries[static_cast<std::size_t>(j * width + k)];
+    });
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const T own = static_cast<T>(kernel.diagonal()[static_cast<std::size_t>(all[k])]);
+    block.gram[k * static_cast<std::size_t>(stride) + k] = own;
+    block.diagonal[k] = own;
+  }
+}
+
 template <class T>
 class BlockMembers {
  public:
@@ -53,46 +91,13 @@ class BlockMembers {
     block.resize(size(), phantom);
     std::vector<index_t> all;
     for (const index_t row : rows_) all.push_back(kernel_row(row));
-    if (joined_.size() == rows_.size())
-      kernel_.between(all, all, block.gram.data(), block.stride, run);
-    else
-      admit(all, block, run);
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      const T own = static_cast<T>(kernel_.diagonal()[static_cast<std::size_t>(all[k])]);
-      block.gram[k * static_cast<std::size_t>(block.stride) + k] = own;
-      block.diagonal[k] = own;
-    }
+    compute_joined<T>(kernel_, all, joined_, entries_, block, run);
     joined_.clear();
   }
 
  private:
   // Features up to which an entry is computed sooner than mirrored (10, 22 and 54 measured).
   static constexpr double cheap_ = 64;
-
-  void admit(Rows all, Block<T>& block, RunControl& run) {
-    const index_t q = size(), stride = block.stride;
-    // An odd number of cache lines: entries a power of two apart would share a cache set.
-    const index_t width = ((q + lanes<T> - 1) / lanes<T> | 1) * lanes<T>;
-    std::vector<index_t> joined;
-    for (const index_t place : joined_) joined.push_back(all[static_cast<std::size_t>(place)]);
-    entries_.resize(joined.size() * static_cast<std::size_t>(width));
-    kernel_.between(joined, all, entries_.data(), width, run);
-    // Mirrored in squares that stay in cache, a line of `lanes` entries on each side.
-    const auto count = static_cast<index_t>(joined_.size());
-    run.parallel_for((q + 8 * lanes<T> - 1) / (8 * lanes<T>), [&](index_t task) {
-      const index_t begin = task * 8 * lanes<T>, end = std::min(begin + 8 * lanes<T>, q);
-      for (index_t j = 0; j < count; ++j)
-        std::copy(entries_.data() + j * width + begin, entries_.data() + j * width + end,
-                  block.gram.data() + joined_[static_cast<std::size_t>(j)] * stride + begin);
-      for (index_t k0 = begin; k0 < end; k0 += lanes<T>)
-        for (index_t j0 = 0; j0 < count; j0 += lanes<T>)
-          for (index_t k = k0; k < std::min(k0 + lanes<T>, end); ++k)
-            for (index_t j = j0; j < std::min(j0 + lanes<T>, count); ++j)
-              block.gram[static_cast<std::size_t>(k * stride +
-                                                  joined_[static_cast<std::size_t>(j)])] =
-                  entries_[static_cast<std::size_t>(j * width + k)];
-    });
-  }
 
   const KernelRows<T>& kernel_;
   const bool keeps_places_;

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 
+#include "block_members.hpp"
 #include "block_sizes.hpp"
 #include "block_smo.hpp"
 #include "intercept_search.hpp"
@@ -39,18 +40,16 @@ class FoldPath {
       : problem_(problem),
         precision_(precision),
         run_(run),
-        n_(problem.train.size()),
-        applied_(n_, 0.0),
-        held_applied_(n_, 0.0),
+        n_(problem.train.rows.size()),
+        points_(problem.kernel.points ? problem.kernel.points->pick(problem.train.rows) : nullptr),
+        train_(problem.kernel, problem.train.rows, problem.train, points_.get()),
+        held_out_(problem.kernel, problem.train.rows, problem.held_out, points_.get()),
         cost_(n_, 0.0),
         decision_(n_, 0.0),
+        every_(n_),
         slot_of_(n_, -1) {
-    index_t columns = 0;
-    for (const auto& ranges : {problem.train_columns, problem.held_out_columns})
-      for (const ColumnRange& range : ranges) columns = std::max(columns, range.end);
-    train_decision_.assign(at(columns), 0.0);
-    held_decision_.assign(at(columns), 0.0);
-    for (const ColumnRange& range : problem.train_columns)
+    std::iota(every_.begin(), every_.end(), index_t(0));
+    for (const ColumnRange& range : problem.train.columns)
       for (index_t column = range.begin; column < range.end; column += lanes<T>)
         lines_.push_back(column);
   }
@@ -80,13 +79,13 @@ class FoldPath {
       intercept_ =
           intercepts_.best(*loss_, problem_.y, cost_.data(), decision_.data(), n_, intercept_);
     if (slack_of_first_.empty()) keep_slacks();
-    update_held_out();
+    held_out_.follow(every_, train_.coef(), run_);
     return outcome;
   }
 
   void decision(double* out) const {
-    for (std::size_t k = 0; k < problem_.held_out.size(); ++k)
-      out[k] = held_decision_[at(problem_.held_out[k])] + intercept_;
+    for (std::size_t k = 0; k < problem_.held_out.rows.size(); ++k)
+      out[k] = held_out_[k] + intercept_;
   }
 
   // By the margin, not by alpha: of copies of a row on the margin the solver may have taken any.
@@ -97,7 +96,9 @@ class FoldPath {
 
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-  const T* row(std::size_t k) const { return problem_.gram + problem_.train[k] * problem_.stride; }
+  const T* row(std::size_t k) const {
+    return problem_.kernel.gram + problem_.train.rows[k] * problem_.kernel.stride;
+  }
 
   // --- a new cell ------------------------------------------------------------------------------
 
@@ -121,12 +122,10 @@ class FoldPath {
   void multiply(std::vector<double>& alpha, double t) {
     for (std::size_t k = 0; k < n_; ++k) {
       alpha[k] *= t;
-      applied_[k] *= t;
-      held_applied_[k] *= t;
       if (loss_->bounded()) alpha[k] = std::min(alpha[k], cost_[k]);
     }
-    for (double& value : train_decision_) value *= t;
-    for (double& value : held_decision_) value *= t;
+    train_.multiply(t);
+    held_out_.multiply(t);
   }
 
   void keep_slacks() {
@@ -151,11 +150,10 @@ class FoldPath {
       else if (problem_.fit_intercept)
         alpha[k] *= lighter / total[problem_.y[k] > 0.0];
     }
-    std::fill(applied_.begin(), applied_.end(), 0.0);
-    std::fill(train_decision_.begin(), train_decision_.end(), 0.0);
-    std::vector<std::size_t> started(n_);
-    std::iota(started.begin(), started.end(), std::size_t(0));
-    apply(started, [&](std::size_t k) { return problem_.y[k] * alpha[k]; });
+    std::vector<double> coef(n_);
+    for (std::size_t k = 0; k < n_; ++k) coef[k] = problem_.y[k] * alpha[k];
+    train_.clear();
+    train_.follow(every_, coef, run_);
   }
 
   // The t > 0 that maximises D(t alpha), the root of the decreasing function
@@ -166,7 +164,7 @@ class FoldPath {
     for (std::size_t k = 0; k < n_; ++k) {
       if (alpha[k] <= 0.0) continue;
       total += alpha[k];
-      squared_norm += alpha[k] * problem_.y[k] * train_decision_[at(problem_.train[k])];
+      squared_norm += alpha[k] * problem_.y[k] * train_[k];
       if (loss_->bounded())
         bound = std::min(bound, cost_[k] / alpha[k]);
       else
@@ -187,7 +185,7 @@ class FoldPath {
   // --- 1. certify ------------------------------------------------------------------------------
 
   void certify() {
-    for (std::size_t k = 0; k < n_; ++k) decision_[k] = train_decision_[at(problem_.train[k])];
+    train_.copy(decision_);
     ExtremeScores extremes = rows_->extremes(decision_.data());
     if (!problem_.fit_intercept) {
       extremes.max_up = std::max(extremes.max_up, 0.0);
@@ -253,8 +251,8 @@ class FoldPath {
       if (slot_of_[k] < 0) add_member(k);
     born_.resize(capacity_, round_);
     block_.resize(static_cast<index_t>(capacity_), !problem_.fit_intercept);
-    std::vector<std::size_t> slots(capacity_);
-    std::iota(slots.begin(), slots.end(), std::size_t(0));
+    std::vector<index_t> slots(capacity_);
+    std::iota(slots.begin(), slots.end(), index_t(0));
     gather(slots);
   }
 
@@ -265,13 +263,10 @@ class FoldPath {
 
   // The worst violators outside the block of one side; at a cold start, where rows tie, at random.
   void take_worst(bool up, std::size_t count, std::vector<std::size_t>& incoming) {
-    const auto every = [&](const auto& visit) {
-      for (index_t k = 0; k < static_cast<index_t>(n_); ++k) visit(k);
-    };
     const auto taken = [&](index_t k) { return slot_of_[at(k)] >= 0; };
     for (const auto& violator : members_.empty()
-                                    ? violators_.some(*rows_, middle_, up, count, every, taken)
-                                    : violators_.worst(*rows_, middle_, up, count, every, taken))
+                                    ? violators_.some(*rows_, middle_, up, count, taken)
+                                    : violators_.worst(*rows_, middle_, up, count, taken))
       incoming.push_back(at(violator.row));
   }
 
@@ -287,31 +282,38 @@ class FoldPath {
       keys[s] = age * capacity + static_cast<index_t>(s);
     }
     std::nth_element(keys.begin(), keys.begin() + count, keys.end());
-    std::vector<std::size_t> slots;
-    for (index_t v = 0; v < count; ++v) slots.push_back(at(keys[at(v)] % capacity));
+    std::vector<index_t> slots;
+    for (index_t v = 0; v < count; ++v) slots.push_back(keys[at(v)] % capacity);
     std::sort(slots.begin(), slots.end());
     for (std::size_t v = 0; v < incoming.size(); ++v) {
-      slot_of_[members_[slots[v]]] = -1;
-      members_[slots[v]] = incoming[v];
-      born_[slots[v]] = round_;
+      slot_of_[members_[at(slots[v])]] = -1;
+      members_[at(slots[v])] = incoming[v];
+      born_[at(slots[v])] = round_;
     }
-    for (std::size_t v = 0; v < incoming.size(); ++v)
-      slot_of_[incoming[v]] = static_cast<index_t>(slots[v]);
+    for (std::size_t v = 0; v < incoming.size(); ++v) slot_of_[incoming[v]] = slots[v];
     gather(slots);
   }
 
-  // Rows and columns of the block's Gram matrix at these slots. While one row is picked from, the next
-  // one is fetched from memory.
-  void gather(const std::vector<std::size_t>& slots) {
-    const std::size_t stride = at(block_.stride), size = members_.size();
+  // Rows and columns of the block's Gram matrix at these slots.
+  void gather(const std::vector<index_t>& slots) {
+    if (!points_) return gather_stored(slots);
+    const std::vector<index_t> all(members_.begin(), members_.end());
+    compute_joined<T>(*points_, all, slots, entries_, block_, run_);
+  }
+
+  // The same from the stored matrix. While one row is picked from, the next one is fetched from memory.
+  // (Picking a row only when a step needs it measured a quarter slower: that waits for memory.)
+  void gather_stored(const std::vector<index_t>& slots) {
+    const index_t stride = block_.stride;
+    const std::size_t size = members_.size();
     places_.resize(size);
-    for (std::size_t t = 0; t < size; ++t) places_[t] = at(problem_.train[members_[t]]);
+    for (std::size_t t = 0; t < size; ++t) places_[t] = at(problem_.train.rows[members_[t]]);
     constexpr std::size_t picks = 16;
     const std::size_t lines_per_picks = lines_.size() * picks / std::max(size, picks) + 1;
     for (std::size_t v = 0; v < slots.size(); ++v) {
-      const std::size_t s = slots[v];
-      const T* from = row(members_[s]);
-      const T* next = row(members_[slots[std::min(v + 1, slots.size() - 1)]]);
+      const index_t s = slots[v];
+      const T* from = row(members_[at(s)]);
+      const T* next = row(members_[at(slots[std::min(v + 1, slots.size() - 1)])]);
       T* to = block_.gram.data() + s * stride;
       std::size_t line = 0;
       for (std::size_t first = 0; first < size; first += picks) {
@@ -320,16 +322,17 @@ class FoldPath {
         const std::size_t end = std::min(first + picks, size);
         for (std::size_t t = first; t < end; ++t) to[t] = from[places_[t]];
       }
-      block_.diagonal[s] = to[s];
+      block_.diagonal[at(s)] = to[s];
     }
     if (slots.size() == size) return;
     // The mirrored columns, some rows of the block at a time: what is read and written is in cache.
     constexpr std::size_t rows_at_once = 16;
+    T* gram = block_.gram.data();
     for (std::size_t first = 0; first < size; first += rows_at_once) {
-      const std::size_t end = std::min(size, first + rows_at_once);
-      for (const std::size_t s : slots)
-        for (std::size_t t = first; t < end; ++t)
-          block_.gram[t * stride + s] = block_.gram[s * stride + t];
+      const auto begin = static_cast<index_t>(first);
+      const auto end = static_cast<index_t>(std::min(size, first + rows_at_once));
+      for (const index_t s : slots)
+        for (index_t t = begin; t < end; ++t) gram[t * stride + s] = gram[s * stride + t];
     }
   }
 
@@ -350,52 +353,15 @@ class FoldPath {
     // A tenth of the violation, at most 40 steps per variable, as in working_set.cpp.
     const double floor = 4.0 * std::numeric_limits<T>::epsilon();
     solve_block(block_, *loss_, 0.1, floor, 40 * static_cast<index_t>(size), run_);
-    std::vector<std::size_t> changed;
+    std::vector<index_t> changed;
     for (std::size_t s = 0; s < size; ++s) {
       const std::size_t k = members_[s];
       if (block_.alpha[s] == rows_->alpha(k)) continue;
       rows_->set(k, block_.alpha[s], block_.slack[s]);
-      changed.push_back(k);
+      changed.push_back(static_cast<index_t>(k));
     }
-    apply(changed, [&](std::size_t k) { return rows_->coef()[k]; });
+    train_.follow(changed, rows_->coef(), run_);
     return changed.size();
-  }
-
-  // Brings the decision values of the training columns up to date with these variables.
-  template <class Coef>
-  void apply(const std::vector<std::size_t>& changed, const Coef& coef) {
-    add_rows(changed, coef, applied_, problem_.train_columns, train_decision_);
-  }
-
-  void update_held_out() {
-    std::vector<std::size_t> every(n_);
-    std::iota(every.begin(), every.end(), std::size_t(0));
-    add_rows(
-        every, [&](std::size_t k) { return applied_[k]; }, held_applied_, problem_.held_out_columns,
-        held_decision_);
-  }
-
-  // out += sum_k c_k K_k over some columns, where c is what the wanted coefficients have more than
-  // `present` knows, rounded to T; `present` follows.
-  template <class Wanted>
-  void add_rows(const std::vector<std::size_t>& variables, const Wanted& wanted,
-                std::vector<double>& present, const std::vector<ColumnRange>& columns,
-                std::vector<double>& out) {
-    std::vector<const T*> rows;
-    std::vector<T> coef;
-    for (const std::size_t k : variables) {
-      const auto c = static_cast<T>(wanted(k) - present[k]);
-      if (c == T(0)) continue;
-      present[k] += static_cast<double>(c);
-      rows.push_back(row(k));
-      coef.push_back(c);
-    }
-    std::vector<const T*> shifted(rows.size());
-    for (const ColumnRange& range : columns) {
-      for (std::size_t r = 0; r < rows.size(); ++r) shifted[r] = rows[r] + range.begin;
-      apply_stored<T>(shifted, coef.data(), range.end - range.begin, out.data() + range.begin,
-                      run_);
-    }
   }
 
   const FoldProblem<T>& problem_;
@@ -404,11 +370,12 @@ class FoldPath {
   const std::size_t n_;
   std::size_t capacity_ = 0;  // variables that the block may hold; it never shrinks
   std::unique_ptr<PNormHinge> loss_;
-  // One value per training row. `applied` are the coefficients that the decision values hold.
-  std::vector<double> applied_, held_applied_, cost_, decision_;
+  std::unique_ptr<Points<T>> points_;  // the training rows, where blocks are computed
+  FoldValues<T> train_, held_out_;
+  std::vector<double> cost_, decision_;  // one value per training row
+  std::vector<index_t> every_;           // training row
   std::optional<RowStates> rows_;
   std::vector<double> slack_of_first_;
-  std::vector<double> train_decision_, held_decision_;  // one value per row of the Gram matrix
   double middle_ = 0.0, intercept_ = 0.0, enough_ = 0.0, gap_ = infinity, dual_ = -infinity;
   InterceptSearch intercepts_;
   // The block: its variables by slot, the round each came in, and the slot of every variable.
@@ -418,18 +385,27 @@ class FoldPath {
   index_t round_ = 0;
   Violators violators_;
   std::vector<index_t> lines_;  // training columns a cache line apart
+  std::vector<T> entries_;
 };
 
 }  // namespace
 
 template <class T>
 FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<PathCell>& cells,
-                               const Precision& precision, const std::function<void()>& on_cell,
-                               RunControl& run) {
+                               const Precision& precision,
+                               const std::function<void(index_t)>& on_cells, RunControl& run) {
   FoldPathResult result;
-  const std::size_t held_out = problem.held_out.size(), train = problem.train.size();
+  const std::size_t held_out = problem.held_out.rows.size(), train = problem.train.rows.size();
   result.decision.resize(cells.size() * held_out);
   result.supports.resize(cells.size() * train);
+  std::size_t told = 0;
+  double told_at = run.seconds();
+  const auto tell = [&] {
+    if (on_cells && result.cells.size() > told)
+      on_cells(static_cast<index_t>(result.cells.size() - told));
+    told = result.cells.size();
+    told_at = run.seconds();
+  };
   try {
     FoldPath<T> path(problem, precision, run);
     for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -438,11 +414,12 @@ FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<
       path.decision(result.decision.data() + c * held_out);
       path.supports(result.supports.data() + c * train);
       result.cells.push_back(outcome);
-      if (on_cell) on_cell();
+      if (run.seconds() - told_at > 0.05) tell();
     }
   } catch (const Cancelled&) {
     // What is finished is kept.
   }
+  tell();
   result.decision.resize(result.cells.size() * held_out);
   result.supports.resize(result.cells.size() * train);
   return result;
@@ -450,9 +427,9 @@ FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<
 
 template FoldPathResult solve_fold_path<float>(const FoldProblem<float>&,
                                                const std::vector<PathCell>&, const Precision&,
-                                               const std::function<void()>&, RunControl&);
+                                               const std::function<void(index_t)>&, RunControl&);
 template FoldPathResult solve_fold_path<double>(const FoldProblem<double>&,
                                                 const std::vector<PathCell>&, const Precision&,
-                                                const std::function<void()>&, RunControl&);
+                                                const std::function<void(index_t)>&, RunControl&);
 
 }  // namespace psvm

@@ -1,31 +1,21 @@
-// One binary problem of one cross-validation split, solved for many (p, C) on a shared Gram matrix.
+// One binary problem of one cross-validation split, solved for many (p, C) on a shared kernel.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "kernel_rows.hpp"
+#include "fold_values.hpp"
 
 namespace psvm {
 
-// Columns [begin, end) of the Gram matrix.
-struct ColumnRange {
-  index_t begin, end;
-};
-
-// Rows are numbers of rows of the Gram matrix, which is symmetric and holds every row of the data.
 template <class T>
 struct FoldProblem {
-  const T* gram;
-  index_t stride;
-  Rows train;          // rows with a dual variable
+  FoldKernel<T> kernel;
+  FoldRows train;      // rows with a dual variable: their decision values follow every round
   const double* y;     // their labels, -1 or +1
   const double* cost;  // their cost at C = 1, > 0
-  Rows held_out;       // rows whose decision values are wanted
-  // Columns that cover `train`: their decision values follow every round. Columns that cover
-  // `held_out`: theirs are brought up to date at the end of every cell.
-  std::vector<ColumnRange> train_columns, held_out_columns;
+  FoldRows held_out;   // rows whose decision values are wanted at the end of every cell
   bool fit_intercept;
 };
 
@@ -51,10 +41,11 @@ struct FoldPathResult {
 };
 
 // Solves the cells in their order, each from the solution of the one before. Cells of one p should
-// stand together, C rising. `on_cell` hears of every finished cell.
+// stand together, C rising. `on_cells` hears of finished cells, how many, at most every 50 ms and at the
+// end: in Python each call waits for the interpreter.
 template <class T>
 FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<PathCell>& cells,
-                               const Precision& precision, const std::function<void()>& on_cell,
-                               RunControl& run);
+                               const Precision& precision,
+                               const std::function<void(index_t)>& on_cells, RunControl& run);
 
 }  // namespace psvm

@@ -7,21 +7,48 @@
 namespace psvm {
 namespace {
 
-// out[j] += sum_r coef[r] * rows[r][j], four rows at a time: float products, double sums.
+// out[j] += sum_r coef[r] * rows[r][j], eight rows at a time: float sums of these, double sums of all
+// (four rows measured 1.2 times slower).
 template <class T>
 struct AxpyLoop {
+  static constexpr int R = 8;
+
   template <class Arch>
   static PSVM_INLINE void run(const T* const* rows, const T* coef, index_t count, index_t begin,
                               index_t end, double* out) {
     index_t r = 0;
-    for (; r + 4 <= count; r += 4) {
-      const T *a = rows[r], *b = rows[r + 1], *c = rows[r + 2], *e = rows[r + 3];
-      const T ca = coef[r], cb = coef[r + 1], cc = coef[r + 2], ce = coef[r + 3];
-      for (index_t j = begin; j < end; ++j)
-        out[j] += static_cast<double>(ca * a[j] + cb * b[j] + cc * c[j] + ce * e[j]);
+    for (; r + R <= count; r += R) several<Arch, R>(rows + r, coef + r, begin, end, out);
+    if (r + 4 <= count) {
+      several<Arch, 4>(rows + r, coef + r, begin, end, out);
+      r += 4;
     }
-    for (; r < count; ++r)
-      for (index_t j = begin; j < end; ++j) out[j] += static_cast<double>(coef[r] * rows[r][j]);
+    for (; r < count; ++r) several<Arch, 1>(rows + r, coef + r, begin, end, out);
+  }
+
+  template <class Arch, int rows_at_once>
+  static PSVM_INLINE void several(const T* const* rows, const T* coef, index_t begin, index_t end,
+                                  double* out) {
+    // As many as a register of double holds.
+    typedef T V __attribute__((vector_size(Arch::register_bytes / sizeof(double) * sizeof(T))));
+    using Doubles = Vec<double, Arch>;
+    const T* from[rows_at_once];
+    V own[rows_at_once];
+    for (int q = 0; q < rows_at_once; ++q) {
+      from[q] = rows[q];
+      own[q] = broadcast<V>(coef[q]);
+    }
+    index_t j = begin;
+    for (; j + width<V> <= end; j += width<V>) {
+      V sum = own[0] * load<V>(from[0] + j);
+#pragma GCC unroll 8
+      for (int q = 1; q < rows_at_once; ++q) sum += own[q] * load<V>(from[q] + j);
+      store<Doubles>(out + j, load<Doubles>(out + j) + __builtin_convertvector(sum, Doubles));
+    }
+    for (; j < end; ++j) {
+      T sum = T(0);
+      for (int q = 0; q < rows_at_once; ++q) sum += coef[q] * from[q][j];
+      out[j] += static_cast<double>(sum);
+    }
   }
 };
 

@@ -108,6 +108,28 @@ struct PassedCostPass {
   }
 };
 
+// The rows that may move to a side and whose sign * score is above a limit.
+struct BeyondPass {
+  // `allowed` is 0 where a row may move, and of the sign against it and infinite elsewhere. Arrays are
+  // padded to whole panels; `found` has room for all rows.
+  template <class Arch>
+  static PSVM_INLINE void run(const double* score, const double* allowed, double sign, double limit,
+                              index_t padded, index_t* found, index_t* count) {
+    using V = Vec<double, Arch>;
+    const V least = broadcast<V>(limit);
+    index_t so_far = 0;
+    for (index_t k0 = 0; k0 < padded; k0 += width<V>) {
+      const V value = sign * (load<V>(score + k0) + load<V>(allowed + k0));
+      const Mask<V> beyond = greater<V>(value, least);
+      for (int k = 0; k < width<V>; ++k) {
+        found[so_far] = k0 + k;
+        so_far += holds<V>(beyond, k);
+      }
+    }
+    *count = so_far;
+  }
+};
+
 class RowStates {
  public:
   RowStates(const PNormHinge& loss, const double* y, const double* cost,
@@ -118,6 +140,7 @@ class RowStates {
     y_.assign(padded, 1.0);
     cost_.assign(padded, 0.0);
     for (auto* zeros : {&alpha_, &slack_, &coef_, &target_, &score_}) zeros->assign(padded, 0.0);
+    beyond_.resize(padded + 1);
     up_.assign(padded, -infinity);
     low_.assign(padded, infinity);
     std::copy(y, y + n_, y_.begin());
@@ -143,8 +166,20 @@ class RowStates {
   bool below_bound(std::size_t i) const { return !loss_.bounded() || alpha_[i] < cost_[i]; }
   bool can_go_up(std::size_t i) const { return y_[i] > 0 ? below_bound(i) : alpha_[i] > 0.0; }
   bool can_go_low(std::size_t i) const { return y_[i] < 0 ? below_bound(i) : alpha_[i] > 0.0; }
-  // As can_go_up or can_go_low, but false for a hidden row.
-  bool may_go(bool up, std::size_t i) const { return (up ? up_ : low_)[i] == 0.0; }
+  // Calls visit(row, by) for the rows that may go up (or low), are not hidden, and whose scores were
+  // beyond the middle by more than `least` at the last `extremes`.
+  template <class Visit>
+  void for_violators(bool up, double middle, double least, const Visit& visit) {
+    const double sign = up ? 1.0 : -1.0;
+    index_t count = 0;
+    on_this_cpu<BeyondPass, const double*, const double*, double, double, index_t, index_t*,
+                index_t*>(score_.data(), (up ? up_ : low_).data(), sign, sign * middle + least,
+                          static_cast<index_t>(score_.size()), beyond_.data(), &count);
+    for (index_t k = 0; k < count; ++k) {
+      const index_t row = beyond_[static_cast<std::size_t>(k)];
+      visit(row, sign * (score_[static_cast<std::size_t>(row)] - middle));
+    }
+  }
   bool is_free(std::size_t i) const { return alpha_[i] > 0.0 && below_bound(i); }
   index_t support() const { return support_; }
   index_t free() const { return free_; }
@@ -248,6 +283,7 @@ class RowStates {
   const bool hard_margin_;
   std::vector<double> y_, cost_, alpha_, slack_, coef_, target_, score_;
   std::vector<double> up_, low_;  // 0 where a step is allowed, -inf / +inf where not
+  std::vector<index_t> beyond_;   // working memory of `for_violators`
   double positive_cost_ = 0.0;
   index_t support_ = 0, free_ = 0;
 };

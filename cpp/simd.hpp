@@ -165,6 +165,15 @@ PSVM_INLINE Mask<V> greater(V a, V b) {
   }
 }
 
+// Whether a mask of vectors V holds for scalar k, as 0 or 1.
+template <class V>
+PSVM_INLINE int holds(Mask<V> mask, int k) {
+  if constexpr (has_mask_registers<V>)
+    return mask >> k & 1;
+  else
+    return mask[k] != 0;
+}
+
 // `yes` where the mask of vectors V holds, else `no`; these are V or integers of its width.
 template <class V, class Chosen>
 PSVM_INLINE Chosen choose(Mask<V> mask, Chosen yes, Chosen no) {

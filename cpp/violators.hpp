@@ -18,15 +18,15 @@ class Violators {
   };
 
   // The `count` rows whose scores are farthest beyond the middle on one side, in no order; ties go to
-  // the smaller number. `for_each(visit)` visits the rows to choose from, but for those `taken(row)`.
-  template <class ForEach, class Taken>
-  std::span<const Violator> worst(const RowStates& rows, double middle, bool up, std::size_t count,
-                                  const ForEach& for_each, const Taken& taken) {
+  // the smaller number. Not among those to choose from are hidden rows and those `taken(row)`.
+  template <class Taken>
+  std::span<const Violator> worst(RowStates& rows, double middle, bool up, std::size_t count,
+                                  const Taken& taken) {
     // From one round to the next violations fall little: only rows that violate by nearly as much as
     // the last ones chosen are looked at first.
     double& cutoff = cutoff_[up ? 1 : 0];
-    find(rows, middle, up, cutoff, for_each, taken);
-    if (cutoff > 0.0 && found_.size() < count) find(rows, middle, up, 0.0, for_each, taken);
+    find(rows, middle, up, cutoff, taken);
+    if (cutoff > 0.0 && found_.size() < count) find(rows, middle, up, 0.0, taken);
     cutoff = 0.0;
     if (count >= found_.size()) return found_;
     std::nth_element(found_.begin(), found_.begin() + static_cast<index_t>(count), found_.end(),
@@ -38,23 +38,20 @@ class Violators {
   }
 
   // `count` of the rows that violate, at random: where all tie, a sample stands for the data.
-  template <class ForEach, class Taken>
-  std::span<const Violator> some(const RowStates& rows, double middle, bool up, std::size_t count,
-                                 const ForEach& for_each, const Taken& taken) {
-    find(rows, middle, up, 0.0, for_each, taken);
+  template <class Taken>
+  std::span<const Violator> some(RowStates& rows, double middle, bool up, std::size_t count,
+                                 const Taken& taken) {
+    find(rows, middle, up, 0.0, taken);
     std::shuffle(found_.begin(), found_.end(), random_);
     return std::span<const Violator>(found_).first(std::min(count, found_.size()));
   }
 
  private:
-  template <class ForEach, class Taken>
-  void find(const RowStates& rows, double middle, bool up, double beyond, const ForEach& for_each,
-            const Taken& taken) {
+  template <class Taken>
+  void find(RowStates& rows, double middle, bool up, double beyond, const Taken& taken) {
     found_.clear();
-    for_each([&](index_t row) {
-      const auto i = static_cast<std::size_t>(row);
-      const double by = up ? rows.score(i) - middle : middle - rows.score(i);
-      if (by > beyond && !taken(row) && rows.may_go(up, i)) found_.push_back({by, row});
+    rows.for_violators(up, middle, beyond, [&](index_t row, double by) {
+      if (!taken(row)) found_.push_back({by, row});
     });
   }
 

@@ -266,11 +266,10 @@ class WorkingSetSolver {
   // The worst violators of one side. In the first round of a cold start all rows tie.
   template <class Take>
   void take_worst(bool up, index_t count, index_t iteration, const Take& take) {
-    const auto current = [&](const auto& visit) { decision_.for_current(visit); };
     const auto taken = [&](index_t i) { return in_block_[at(i)] != 0; };
-    for (const auto& violator :
-         iteration == 0 ? violators_.some(rows_, middle_, up, at(count), current, taken)
-                        : violators_.worst(rows_, middle_, up, at(count), current, taken))
+    for (const auto& violator : iteration == 0
+                                    ? violators_.some(rows_, middle_, up, at(count), taken)
+                                    : violators_.worst(rows_, middle_, up, at(count), taken))
       take(violator.row);
   }
 

@@ -191,28 +191,7 @@ def solve_coordinate_descent_csr(
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...
 def fill_gram(
-    x: npt.NDArray[Any],
-    shift: Array | None,
-    name: str,
-    gamma: float,
-    coef0: float,
-    degree: int,
-    out: npt.NDArray[Any],
-    threads: int,
-    cancel: Cancel | None,
-) -> None: ...
-def fill_gram_csr(
-    data: npt.NDArray[Any],
-    indices: npt.NDArray[Any],
-    indptr: npt.NDArray[Any],
-    features: int,
-    name: str,
-    gamma: float,
-    coef0: float,
-    degree: int,
-    out: npt.NDArray[Any],
-    threads: int,
-    cancel: Cancel | None,
+    kernel: Kernel32, out: npt.NDArray[Any], threads: int, cancel: Cancel | None
 ) -> None: ...
 def distances_of_products(gram: npt.NDArray[Any], threads: int, cancel: Cancel | None) -> None: ...
 def rbf_of_distances(
@@ -223,7 +202,8 @@ def rbf_of_distances(
     cancel: Cancel | None,
 ) -> None: ...
 def solve_fold_path(
-    gram: npt.NDArray[Any],
+    gram: npt.NDArray[Any] | None,
+    kernel: Kernel32 | None,
     train: npt.NDArray[np.int64],
     y: Array,
     cost: Array,
@@ -235,6 +215,6 @@ def solve_fold_path(
     Cs: Array,
     tol: float,
     more_rounds: int,
-    on_cell: Callable[[], None] | None,
+    on_cells: Callable[[int], None] | None,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...

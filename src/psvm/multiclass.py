@@ -73,16 +73,17 @@ def votes_of_pairs(decisions: Array, n_classes: int) -> Array:
 
     The sum of a class's decisions is squeezed into (-1/3, 1/3), so it never outweighs a vote.
     """
-    votes = np.zeros((decisions.shape[0], n_classes))
+    # One row per class: columns of a wide array would be walked through in large strides.
+    votes = np.zeros((n_classes, decisions.shape[0]))
     confidence = np.zeros_like(votes)
-    for t, (i, j) in enumerate(class_pairs(n_classes)):
-        decision = decisions[:, t]
-        confidence[:, i] += decision
-        confidence[:, j] -= decision
+    by_pair = np.ascontiguousarray(decisions.T)
+    for decision, (i, j) in zip(by_pair, class_pairs(n_classes), strict=True):
+        confidence[i] += decision
+        confidence[j] -= decision
         second = decision < 0
-        votes[~second, i] += 1
-        votes[second, j] += 1
-    return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
+        votes[i] += ~second
+        votes[j] += second
+    return np.ascontiguousarray((votes + confidence / (3.0 * (np.abs(confidence) + 1.0))).T)
 
 
 def certain_side(decision: Array, bound: Array) -> tuple[Codes, Mask]:

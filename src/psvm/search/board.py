@@ -86,8 +86,8 @@ class Listener:
 
     Attributes
     ----------
-    on_cell : callable
-        Called for every solved binary problem, from any thread.
+    on_cells : callable
+        Gets a number of binary problems that have been solved, from any thread.
     on_width : callable
         Gets the number of a width and the answers of all splits when the width is done; before an
         interrupt or SearchStopped goes on, also what there is of other widths. From the calling
@@ -96,6 +96,6 @@ class Listener:
         Called some twenty times a second, or after every whole fit. From the calling thread.
     """
 
-    on_cell: Callable[[], None]
+    on_cells: Callable[[int], None]
     on_width: Callable[[int, list[FoldAnswers]], None]
     on_wait: Callable[[], None]

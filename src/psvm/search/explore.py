@@ -106,7 +106,7 @@ class Explorer:
             if time.monotonic() > end:
                 raise SearchStopped("stopped by max_time")
 
-        engine.run(paths, tol, Listener(self.watch.fit_done, on_width, on_wait))
+        engine.run(paths, tol, Listener(self.watch.fits_done, on_width, on_wait))
 
     def _note(self, answers: list[FoldAnswers], *, keep: bool) -> None:
         """Score the answers of all splits at one width."""

@@ -1,16 +1,16 @@
 """Gram matrices of the training rows, one per kernel width, in buffers that are used again.
 
-Kernels of differences are computed in float32; for rbf with many features the squared distances
-are computed once, and every width costs one exponential per entry. All other entries (callables,
-given matrices, polynomials, and rbf where float32 would cancel) are computed in float64 and then
-rounded, around a centre where the model has an intercept: with ``sum_i alpha_i y_i = 0`` the
-translation ``K_ij - u_i - u_j`` changes nothing but the intercept. Small matrices stay in float64.
+Kernels of differences are computed in float32. Of few features no matrix is stored at all: an entry
+is computed as soon as it is read from memory. For rbf with many features the squared distances are
+computed once, and every width costs one exponential per entry. All other entries (callables, given
+matrices, polynomials, and rbf where float32 would cancel) are computed in float64 and then rounded,
+around a centre where the model has an intercept: with ``sum_i alpha_i y_i = 0`` the translation
+``K_ij - u_i - u_j`` changes nothing but the intercept. Small matrices stay in float64.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -27,6 +27,9 @@ Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 # Entries of a row from which distances are worth keeping: with fewer, an entry is computed again
 # sooner than it is read (five widths: 57 features equal, 256 features 1.7 times faster if kept).
 _MANY_FEATURES = 128
+# Features up to which no matrix is stored: at 10, computing and reading an entry take equally long,
+# and no thread waits for a matrix or touches fresh memory; at 36 computing takes twice as long.
+_FEW_FEATURES = 16
 # Kernels whose float32 entries keep their digits, if TrainingKernel.float32_is_safe agrees.
 _OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
 # Rows computed in float64 at a time, and rows whose mean is the centre.
@@ -99,40 +102,42 @@ class GramSource:
         """Number of rows."""
         return int(self.X.shape[0])
 
+    def stores(self, gamma: float) -> bool:
+        """Whether the entries at this width are read from a matrix, not computed from points."""
+        few = not sp.issparse(self.X) and self.X.shape[1] <= _FEW_FEATURES
+        return not (few and self._rounds(gamma))
+
+    def points(self, gamma: float) -> Any:
+        """The rows as points of the kernel of this width."""
+        return self._training(gamma).float32
+
     def fill(self, gamma: float, out: Gram, threads: int) -> None:
         """``out[i, j] = K(x_i, x_j)`` at this width."""
-        kernel = replace(self.kernel, gamma=gamma)
-        training = TrainingKernel(kernel, self.X, [0, self.size], 0.0, threads)
-        float32 = self.dtype is np.float32 and kernel.function in _OF_DIFFERENCE
-        if not (float32 and training.float32_is_safe(self.tol)):
-            self._fill_exactly(training, out, threads)
+        if not self._rounds(gamma):
+            self._fill_exactly(self._training(gamma), out, threads)
         elif self.keep_distances:
             _core.rbf_of_distances(self._kept_distances(threads), gamma, out, threads, self.cancel)
         else:
-            self._fill_float32(kernel, out, threads)
+            _core.fill_gram(self.points(gamma), out, threads, self.cancel)
+
+    def _training(self, gamma: float, **other: Any) -> TrainingKernel:
+        kernel = replace(self.kernel, gamma=gamma, **other)
+        return TrainingKernel(kernel, self.X, [0, self.size], 0.0, threads=1)
+
+    def _rounds(self, gamma: float) -> bool:
+        """Whether entries at this width are computed in float32."""
+        float32 = self.dtype is np.float32 and self.kernel.function in _OF_DIFFERENCE
+        return float32 and self._training(gamma).float32_is_safe(self.tol)
 
     def _kept_distances(self, threads: int) -> Gram:
         with self._lock:
             if self._distances is None:
                 products = np.empty((self.size, self.size), dtype=np.float32)
-                self._fill_float32(replace(self.kernel, function="linear"), products, threads)
+                linear = self._training(1.0, function="linear").float32
+                _core.fill_gram(linear, products, threads, self.cancel)
                 _core.distances_of_products(products, threads, self.cancel)
                 self._distances = products
             return self._distances
-
-    @cached_property
-    def _shift(self) -> Array | None:
-        return self.kernel.shift(self.X)
-
-    def _fill_float32(self, kernel: Kernel, out: Gram, threads: int) -> None:
-        parameters = (str(kernel.function), kernel.gamma, kernel.coef0, int(kernel.degree))
-        X = kernel.narrow(self.X, self.X)
-        if sp.issparse(X):
-            indptr = X.indptr.astype(X.indices.dtype, copy=False)
-            rows = (X.data, X.indices, indptr, X.shape[1])
-            _core.fill_gram_csr(*rows, *parameters, out, threads, self.cancel)
-        else:
-            _core.fill_gram(X, self._shift, *parameters, out, threads, self.cancel)
 
     def _fill_exactly(self, training: TrainingKernel, out: Gram, threads: int) -> None:
         offset = self._offset(training, threads) if self.centred else np.zeros(self.size)

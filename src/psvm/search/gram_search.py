@@ -1,8 +1,8 @@
 """The search on shared Gram matrices: tasks (width, split, binary problem), one thread each.
 
 Widths come one after the other, the largest (slowest) first. The first thread that needs a Gram
-matrix builds it, in a buffer that the last task of an earlier width has left. A task follows its
-path over p and C in C++ without the interpreter's lock.
+matrix builds it, in a buffer that the last task of an earlier width has left; where no matrix is
+stored, no task waits. A task follows its path over p and C in C++ without the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from psvm.search.watch import SearchStopped
 
 # Seconds between two looks of the main thread at signals and progress.
 _LOOK = 0.05
+# Tasks per width up to which the last is cut in two (5 splits: spambase a tenth faster).
+_FEW_TASKS = 16
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,20 @@ class _PlacedProblem:
 
 
 @dataclass(frozen=True)
+class _Kernel:
+    """The kernel of one width: a matrix, or points that entries are computed from."""
+
+    matrix: Gram | None
+    points: Any
+
+
+@dataclass(frozen=True)
 class _Task:
     gamma: int
     number: int  # of the binary problem
     placed: _PlacedProblem
     answers: FoldAnswers
+    part: slice  # of the path
 
 
 class GramSearch:
@@ -127,13 +139,15 @@ class GramSearch:
             ]
             for gamma, cells in paths.items()
         }
+        last = len(self._placed) - 1
         tasks = deque(
-            _Task(gamma, number, placed, answers[gamma][split])
+            _Task(gamma, number, placed, answers[gamma][split], part)
             for gamma in sorted(paths, reverse=True)
             for split, own in enumerate(self._placed)
             for number, placed in enumerate(own)
+            for part in self._parts(gamma, len(paths[gamma]), split == last)
         )
-        crew = _Crew(self, tasks, tol, listener.on_cell)
+        crew = _Crew(self, tasks, tol, listener.on_cells)
         told: set[int] = set()
         try:
             crew.start(min(self._threads, len(tasks)))
@@ -154,6 +168,23 @@ class GramSearch:
         for gamma in sorted(crew.finished() - told):
             listener.on_width(gamma, answers.pop(gamma))
 
+    def _parts(self, gamma: int, cells: int, of_last_split: bool) -> list[slice]:
+        """The path of a problem in the parts that are solved on their own.
+
+        Until the last task of a width is done its matrix is in use, and other threads wait: that
+        task is cut in two where there are few. Not by the number of threads: a part starts cold,
+        and scores are not to depend on ``n_jobs`` in the last digits.
+        """
+        tasks = sum(len(own) for own in self._placed)
+        if of_last_split and tasks <= _FEW_TASKS and cells > 1 and self.stores(gamma):
+            cut = -(-2 * cells // 3)  # later cells, with large C or p, take longer
+            return [slice(cut, cells), slice(0, cut)]
+        return [slice(0, cells)]
+
+    def stores(self, gamma: int) -> bool:
+        """Whether a width needs memory for its Gram matrix."""
+        return self._source.stores(self._grid.gammas[gamma])
+
     def buffer(self) -> Gram | None:
         """Memory for a Gram matrix, or None if all of it is in use. Not thread-safe."""
         if self._free:
@@ -167,15 +198,22 @@ class GramSearch:
         """The Gram matrix is not needed any more. Not thread-safe."""
         self._free.append(gram)
 
-    def build(self, gamma: int, out: Gram, threads: int) -> None:
-        """Fill the matrix of a width."""
-        self._source.fill(self._grid.gammas[gamma], out, threads)
+    def build(self, gamma: int, out: Gram | None, threads: int) -> _Kernel:
+        """The kernel of a width, with its matrix in ``out`` if it is stored."""
+        width = self._grid.gammas[gamma]
+        if out is None:
+            return _Kernel(None, self._source.points(width))
+        self._source.fill(width, out, threads)
+        return _Kernel(out, None)
 
-    def solve(self, task: _Task, gram: Gram, tol: float, on_cell: Callable[[], None]) -> None:
+    def solve(
+        self, task: _Task, kernel: _Kernel, tol: float, on_cells: Callable[[int], None]
+    ) -> None:
         """Follow the path of one binary problem, and note what is solved of it."""
-        placed, cells = task.placed, task.answers.cells
+        placed, cells = task.placed, task.answers.cells[task.part]
         outcome = _core.solve_fold_path(
-            gram,
+            kernel.matrix,
+            kernel.points,
             placed.train,
             placed.y,
             placed.cost,
@@ -187,13 +225,13 @@ class GramSearch:
             self._grid.C[cells],
             tol,
             self._more_rounds,
-            on_cell,
+            on_cells,
             self._source.cancel,
         )
         supports = np.empty(outcome["supports"].shape, dtype=np.bool_)
         supports[:, placed.at] = outcome["supports"]
         task.answers.add(
-            slice(0, len(outcome["gap"])),
+            slice(task.part.start, task.part.start + len(outcome["gap"])),
             task.number,
             placed.problem,
             decision=outcome["decision"][:, placed.back],
@@ -211,14 +249,14 @@ class _Crew:
         search: GramSearch,
         tasks: deque[_Task],
         tol: float,
-        on_cell: Callable[[], None],
+        on_cells: Callable[[int], None],
     ) -> None:
-        self._search, self._tasks, self._tol, self._on_cell = search, tasks, tol, on_cell
+        self._search, self._tasks, self._tol, self._on_cells = search, tasks, tol, on_cells
         self._changed = Condition()
         self._left: dict[int, int] = {}
         for task in tasks:
             self._left[task.gamma] = self._left.get(task.gamma, 0) + 1
-        self._grams: dict[int, Gram] = {}
+        self._kernels: dict[int, _Kernel] = {}
         self._building: int | None = None
         self._busy = 0
         self._failure: BaseException | None = None
@@ -248,9 +286,8 @@ class _Crew:
     def join(self) -> None:
         for worker in self._workers:
             worker.join()
-        for gram in self._grams.values():
-            self._search.give_back(gram)
-        self._grams.clear()
+        for gamma in list(self._kernels):
+            self._release(gamma)
 
     def _work(self) -> None:
         try:
@@ -268,37 +305,44 @@ class _Crew:
                 if not self._tasks or self._failure or self._search._source.cancel.is_set():
                     return None
                 gamma = self._tasks[0].gamma
-                if gamma in self._grams:
+                if gamma in self._kernels:
                     task = self._tasks.popleft()
                     self._busy += 1
                     return lambda: self._solve(task)
                 if self._building is None:
-                    gram = self._search.buffer()
-                    if gram is not None:
+                    stored = self._search.stores(gamma)
+                    memory = self._search.buffer() if stored else None
+                    if memory is not None or not stored:
                         self._building = gamma
                         # Alone, it may use the threads of those who wait for it.
                         threads = self._size - self._busy
-                        return lambda: self._build(gamma, gram, threads)
+                        return lambda: self._build(gamma, memory, threads)
                 self._changed.wait(0.1)
 
-    def _build(self, gamma: int, gram: Gram, threads: int) -> None:
+    def _build(self, gamma: int, memory: Gram | None, threads: int) -> None:
+        built = _Kernel(memory, None)
         try:
-            self._search.build(gamma, gram, threads)
+            built = self._search.build(gamma, memory, threads)
         except InterruptedError:
             return  # cancelled
         finally:
             with self._changed:
                 self._building = None
-                self._grams[gamma] = gram
+                self._kernels[gamma] = built
                 self._changed.notify_all()
+
+    def _release(self, gamma: int) -> None:
+        matrix = self._kernels.pop(gamma).matrix
+        if matrix is not None:
+            self._search.give_back(matrix)
 
     def _solve(self, task: _Task) -> None:
         try:
-            self._search.solve(task, self._grams[task.gamma], self._tol, self._on_cell)
+            self._search.solve(task, self._kernels[task.gamma], self._tol, self._on_cells)
         finally:
             with self._changed:
                 self._busy -= 1
                 self._left[task.gamma] -= 1
                 if self._left[task.gamma] == 0:
-                    self._search.give_back(self._grams.pop(task.gamma))
+                    self._release(task.gamma)
                 self._changed.notify_all()

@@ -90,7 +90,7 @@ class RowSearch:
                 for place, cell in part:
                     self._fit(model, cell, split, train, test, answers[split], place)
                     for _ in self._problems[split]:
-                        listener.on_cell()
+                        listener.on_cells(1)
                     listener.on_wait()
 
     def _rows(self, fold: Fold) -> tuple[Any, Any]:

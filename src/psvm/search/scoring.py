@@ -187,11 +187,16 @@ class HeldOutScorer:
         if not np.any(parameters.get("sample_weight", 1.0)):
             del parameters["sample_weight"]  # nothing but rows without weight: all alike
         if self._scorer is None:
-            for place in places:
-                codes = predicted_codes(self.class_scores(own.decision[place], fold))
-                right = fold.classes[codes] == self._codes[fold.test]
-                # A label that has no weight in any row is no class: its rows are wrong.
-                right &= self._classes[self._codes[fold.test]] == self._y[fold.test]
+            own_labels = self._codes[fold.test]
+            # A label that has no weight in any row is no class: its rows are wrong.
+            known = self._classes[own_labels] == self._y[fold.test]
+            # Of all cells at once: the loop over pairs of classes is in Python.
+            values = own.decision[places].reshape(-1, own.decision.shape[2])
+            codes = predicted_codes(self.class_scores(values, fold)).reshape(
+                places.size, fold.test.size
+            )
+            for place, predicted in zip(places, codes, strict=True):
+                right = (fold.classes[predicted] == own_labels) & known
                 found[place] = np.average(right, weights=parameters.get("sample_weight"))
         else:
             X = self._held_out_rows(fold)

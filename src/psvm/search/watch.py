@@ -43,10 +43,10 @@ class SearchWatch:
         self._total += fits
         self.look()
 
-    def fit_done(self) -> None:
-        """One binary fit is done; from any thread."""
+    def fits_done(self, count: int) -> None:
+        """Some binary fits more are done; from any thread."""
         with self._lock:
-            self._done += 1
+            self._done += count
 
     def cell_done(self, number: int, record: dict[str, Any]) -> None:
         """The score of a cell is known."""
