@@ -1,9 +1,9 @@
 """Which engine solves the cells, and why.
 
 1. Linear models are fitted split by split by the solvers of LinearPSVC: they need no kernel matrix.
-2. Kernels share Gram matrices, as many as ``cache_size`` allows. Up to ``SMALL`` rows their entries
-   are float64 and the solver goes on towards the last digits, so that scores that count single rows
-   do not depend on rounding.
+2. Kernels share Gram matrices, as many as ``cache_size`` allows, or of few features compute entries
+   whenever they are needed. Up to ``SMALL`` rows entries are float64 and the solver goes on towards
+   the last digits, so that scores that count single rows do not depend on rounding.
 3. Where not even one matrix fits, PSVC is fitted split by split, with cached kernel rows.
 
 The answers of the chosen cell, which make probabilities, come on small sets from whole fits too:
@@ -69,24 +69,26 @@ def choose_engines(
         wanted=min(n_gammas, -(-threads // tasks)),
         distances=n > SMALL and GramSource.worth_keeping_distances(kernel, X, n_gammas),
     )
-    if plan is None:
-        return Engines(whole_fits, whole_fits)
     order = row_order(codes, folds)
+    source = GramSource(
+        kernel,
+        X[np.ix_(order, order)] if kernel.function == "precomputed" else X[order],
+        tol=tol,
+        dtype=np.float32 if n > SMALL else np.float64,
+        centred=model.fit_intercept,
+        keep_distances=plan is not None and plan.distances,
+        single=max(len(own) for own in problems) == 1,
+    )
+    if plan is None and any(source.stores(gamma) for gamma in grid.gammas):
+        return Engines(whole_fits, whole_fits)
     search = GramSearch(
-        GramSource(
-            kernel,
-            X[np.ix_(order, order)] if kernel.function == "precomputed" else X[order],
-            tol=tol,
-            dtype=np.float32 if n > SMALL else np.float64,
-            centred=model.fit_intercept,
-            keep_distances=plan.distances,
-        ),
+        source,
         order,
         grid,
         folds,
         problems,
         fit_intercept=bool(model.fit_intercept),
-        buffers=plan.buffers,
+        buffers=0 if plan is None else plan.buffers,
         more_rounds=0 if n > SMALL else _MORE_ROUNDS,
         threads=threads,
     )

@@ -27,9 +27,10 @@ Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 # Entries of a row from which distances are worth keeping: with fewer, an entry is computed again
 # sooner than it is read (five widths: 57 features equal, 256 features 1.7 times faster if kept).
 _MANY_FEATURES = 128
-# Features up to which no matrix is stored: at 10, computing and reading an entry take equally long,
-# and no thread waits for a matrix or touches fresh memory; at 36 computing takes twice as long.
-_FEW_FEATURES = 16
+# Features up to which no matrix is stored: at 10 and 22 an entry is computed about as fast as read,
+# and no thread waits for a matrix or touches fresh memory (20,000 rows: 1.7 times faster); at 36
+# computing takes twice as long.
+_FEW_FEATURES = 24
 # Kernels whose float32 entries keep their digits, if TrainingKernel.float32_is_safe agrees.
 _OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
 # Rows computed in float64 at a time, and rows whose mean is the centre.
@@ -75,6 +76,9 @@ class GramSource:
         Whether entries may be translated, because the model has an intercept.
     keep_distances : bool
         Whether squared distances of rbf are worth and allowed to be kept.
+    single : bool
+        Whether there is one binary problem per split: several share the entries of held-out rows
+        (26 classes of letter: computing them took 1.2 times as long as reading).
     cancel : _core.Cancel
         Stops a computation under way.
     """
@@ -85,6 +89,7 @@ class GramSource:
     dtype: type
     centred: bool
     keep_distances: bool
+    single: bool
     cancel: Any = field(default_factory=_core.Cancel)
     _distances: Gram | None = None
     _lock: Lock = field(default_factory=Lock, repr=False)
@@ -105,7 +110,7 @@ class GramSource:
     def stores(self, gamma: float) -> bool:
         """Whether the entries at this width are read from a matrix, not computed from points."""
         few = not sp.issparse(self.X) and self.X.shape[1] <= _FEW_FEATURES
-        return not (few and self._rounds(gamma))
+        return not (few and self.single and self._rounds(gamma))
 
     def points(self, gamma: float) -> Any:
         """The rows as points of the kernel of this width."""
