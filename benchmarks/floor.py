@@ -8,6 +8,7 @@ the fit. Fit seconds over floor seconds say how much of a fit is search.
 What is counted is the least that the product itself needs, so that the quotient flatters nobody:
 
 - rows and support vectors after equal rows were merged, as a fit merges them;
+- rows that are mostly zero as sparse ones, as a fit computes with them;
 - for several classes each kernel value once, although pairs of classes share it: the row of a
   support vector over the rows of its own class, and over those of every class against which it is
   a support vector;
@@ -37,9 +38,10 @@ def floor_seconds(X: Any, y: Labels, model: DualModel, gamma: float, threads: in
     """Seconds for the kernel rows of the support vectors of an rbf model over the rows of X."""
     from psvm.equal_rows import find_equal_rows
     from psvm.kernels import Kernel, TrainingKernel
+    from psvm.storage import stored_for_kernel
     from psvm.validation import canonical
 
-    X = canonical(X)
+    X = stored_for_kernel(canonical(X), "rbf", threads)
     same = find_equal_rows(X, y.astype(np.int32))
     labels = y[same.first]
     by_class = np.argsort(labels, kind="stable")

@@ -273,6 +273,19 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
           "segments"_a.none() = nb::none());
   cls.def("apply", &apply<T>, "rows"_a, "coef"_a, "threads"_a = 1, "source"_a.none() = nb::none(),
           "segments"_a.none() = nb::none());
+  cls.def(
+      "apply_all",
+      [](const Kernel<T>& kernel, const Vector<T>& coef, int threads) {
+        const Points<T>& points = as_points(kernel);
+        const std::size_t n = coef.shape(0);
+        if (points.segments() != 1 || points.size() != static_cast<index_t>(n))
+          throw nb::value_error("coef must have one value per point of a single segment");
+        std::vector<double> out(n, 0.0);
+        without_lock(threads, nullptr,
+                     [&](RunControl& run) { points.apply_all(coef.data(), out.data(), run); });
+        return to_numpy(std::move(out), {n});
+      },
+      "coef"_a, "threads"_a);
   cls.def("combine", &combine<T>, "rows"_a, "coef"_a, "threads"_a, "source"_a);
   cls.def("half_squared_norms", [](const Kernel<T>& kernel) {
     std::vector<double> norms = as_points(kernel).half_squared_norms();

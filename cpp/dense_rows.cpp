@@ -6,6 +6,7 @@
 // entry never leaving the registers.
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <string_view>
 
 #include "kernel_rows.hpp"
@@ -53,52 +54,78 @@ struct TileJob {
   T* stored;  // store: stored[r * stride + j]
   index_t stride;
   double* applied;  // apply: applied[j] += sum_r coef[r] K_rj
+  // apply mirrored: also row_applied[r] += sum_j col_coef[j] K_rj; col_coef is padded with 0
+  const T* col_coef;
+  double* row_applied;
   // combine: coef holds combinations x tile_rows values per row panel, `combined` combinations x
   // lanes sums per column panel.
   index_t combinations;
   T* combined;
 };
 
+// What the loops over tiles have in common.
+template <class T, class Kernel, class Arch>
+struct Tile {
+  using V = Vec<T, Arch>;
+  static constexpr int R = Arch::tile_rows, L = lanes<T>, W = width<V>, N = L / W;
+
+  // The sums over all features, not finished.
+  static PSVM_INLINE void accumulate(const TileJob<T>* job, index_t row0, index_t col0,
+                                     V (&sum)[R][N]) {
+    const index_t d = job->features;
+    const T* row_panel = job->row_panels + row0 * d;
+    const T* col_panel = job->col_panels + col0 * d;
+    for (int r = 0; r < R; ++r)
+      for (int v = 0; v < N; ++v)
+        if constexpr (Kernel::uses_norms)
+          sum[r][v] = -(load<V>(job->col_norms + col0 + v * W) + job->row_norms[row0 + r]);
+        else
+          sum[r][v] = V{};
+    for (index_t k = 0; k < d; ++k) {
+      V column[N];
+      for (int v = 0; v < N; ++v) column[v] = load<V>(col_panel + k * L + v * W);
+      const T* x = row_panel + k * R;
+#pragma GCC unroll 12
+      for (int r = 0; r < R; ++r) {
+        const V own = splat<V>(x + r);
+#pragma GCC unroll 4
+        for (int v = 0; v < N; ++v) {
+          if constexpr (Kernel::accumulate == Accumulate::dot) {
+            sum[r][v] += column[v] * own;
+          } else if constexpr (Kernel::accumulate == Accumulate::squared_distance) {
+            const V difference = column[v] - own;
+            sum[r][v] += difference * difference;
+          } else {
+            sum[r][v] += vabs<V>(column[v] - own);
+          }
+        }
+      }
+    }
+  }
+
+  // Adds one value per column to the decision values.
+  static PSVM_INLINE void add(const TileJob<T>* job, index_t col0, const T (&total)[L]) {
+    const index_t used = std::min<index_t>(L, job->columns - col0);
+    double* out = job->applied + col0;
+    if (used == L)
+      for (int j = 0; j < L; ++j) out[j] += static_cast<double>(total[j]);
+    else
+      for (index_t j = 0; j < used; ++j) out[j] += static_cast<double>(total[j]);
+  }
+};
+
 template <class T, class Kernel>
 struct TileLoop {
   template <class Arch>
   static PSVM_INLINE void run(const TileJob<T>* job, const Kernel* kernel) {
+    using OneTile = Tile<T, Kernel, Arch>;
     using V = Vec<T, Arch>;
-    constexpr int R = Arch::tile_rows, L = lanes<T>, W = width<V>, N = L / W;
-    const index_t d = job->features;
+    constexpr int R = OneTile::R, L = OneTile::L, W = OneTile::W, N = OneTile::N;
     for (index_t row0 = 0; row0 < job->rows; row0 += R) {
-      const T* row_panel = job->row_panels + row0 * d;
       const index_t used_rows = std::min<index_t>(R, job->rows - row0);
       for (index_t col0 = 0; col0 < job->columns; col0 += L) {
-        const T* col_panel = job->col_panels + col0 * d;
         V sum[R][N];
-        for (int r = 0; r < R; ++r)
-          for (int v = 0; v < N; ++v)
-            if constexpr (Kernel::uses_norms)
-              sum[r][v] = -(load<V>(job->col_norms + col0 + v * W) + job->row_norms[row0 + r]);
-            else
-              sum[r][v] = V{};
-        for (index_t k = 0; k < d; ++k) {
-          V column[N];
-          for (int v = 0; v < N; ++v) column[v] = load<V>(col_panel + k * L + v * W);
-          const T* x = row_panel + k * R;
-#pragma GCC unroll 12
-          for (int r = 0; r < R; ++r) {
-            const V own = splat<V>(x + r);
-#pragma GCC unroll 4
-            for (int v = 0; v < N; ++v) {
-              if constexpr (Kernel::accumulate == Accumulate::dot) {
-                sum[r][v] += column[v] * own;
-              } else if constexpr (Kernel::accumulate == Accumulate::squared_distance) {
-                const V difference = column[v] - own;
-                sum[r][v] += difference * difference;
-              } else {
-                sum[r][v] += vabs<V>(column[v] - own);
-              }
-            }
-          }
-        }
-        const index_t used_cols = std::min<index_t>(L, job->columns - col0);
+        OneTile::accumulate(job, row0, col0, sum);
         if (job->combinations > 0) {
           V value[R][N];
 #pragma GCC unroll 12
@@ -131,11 +158,7 @@ struct TileLoop {
               part += kernel->template finish<V>(sum[r][v]) * job->coef[row0 + r];
             store<V>(total + v * W, part);
           }
-          double* out = job->applied + col0;
-          if (used_cols == L)
-            for (int j = 0; j < L; ++j) out[j] += static_cast<double>(total[j]);
-          else
-            for (index_t j = 0; j < used_cols; ++j) out[j] += static_cast<double>(total[j]);
+          OneTile::add(job, col0, total);
         } else {
           alignas(64) T entries[R][L];
 #pragma GCC unroll 12
@@ -143,11 +166,47 @@ struct TileLoop {
 #pragma GCC unroll 4
             for (int v = 0; v < N; ++v)
               store<V>(entries[r] + v * W, kernel->template finish<V>(sum[r][v]));
+          const index_t used_cols = std::min<index_t>(L, job->columns - col0);
           T* out = job->stored + row0 * job->stride + col0;
           for (index_t r = 0; r < used_rows; ++r, out += job->stride)
             std::memcpy(out, entries[r], static_cast<std::size_t>(used_cols) * sizeof(T));
         }
       }
+    }
+  }
+};
+
+// Applies entries off the diagonal of a symmetric matrix together with their mirror images.
+template <class T, class Kernel>
+struct MirroredTileLoop {
+  template <class Arch>
+  static PSVM_INLINE void run(const TileJob<T>* job, const Kernel* kernel) {
+    using OneTile = Tile<T, Kernel, Arch>;
+    using V = Vec<T, Arch>;
+    constexpr int R = OneTile::R, L = OneTile::L, W = OneTile::W, N = OneTile::N;
+    for (index_t row0 = 0; row0 < job->rows; row0 += R) {
+      V row_sum[R];
+      for (int r = 0; r < R; ++r) row_sum[r] = V{};
+      for (index_t col0 = 0; col0 < job->columns; col0 += L) {
+        V sum[R][N];
+        OneTile::accumulate(job, row0, col0, sum);
+        alignas(64) T total[L];
+#pragma GCC unroll 4
+        for (int v = 0; v < N; ++v) {
+          V part{};
+          const V own = load<V>(job->col_coef + col0 + v * W);
+#pragma GCC unroll 12
+          for (int r = 0; r < R; ++r) {
+            const V value = kernel->template finish<V>(sum[r][v]);
+            part += value * splat<V>(job->coef + row0 + r);
+            row_sum[r] += value * own;
+          }
+          store<V>(total + v * W, part);
+        }
+        OneTile::add(job, col0, total);
+      }
+      for (index_t r = 0; r < std::min<index_t>(R, job->rows - row0); ++r)
+        job->row_applied[row0 + r] += static_cast<double>(sum_of<V>(row_sum[r]));
     }
   }
 };
@@ -210,6 +269,41 @@ class DensePoints final : public Points<T> {
     tiles(from, rows, {.coef = coef, .combinations = combinations, .stride = stride, .out = out},
           segment, run);
   }
+  // Half of the entries are computed: squares of the matrix on and above the diagonal, a few lines of
+  // them at a time. Every thread has sums of its own.
+  void apply_all(const T* coef, double* out, RunControl& run) const override {
+    const index_t n = this->size(), side = 192;  // a multiple of all tile_rows and lanes
+    std::vector<index_t> every(static_cast<std::size_t>(n));
+    std::iota(every.begin(), every.end(), index_t(0));
+    const PackedRows packed = pack(every);
+    std::vector<T> padded((packed.norms.size() + L - 1) / L * L, T(0));
+    std::copy(coef, coef + n, padded.begin());
+    const index_t squares = (n + side - 1) / side, threads = run.threads(), lines = 4 * threads;
+    std::vector<std::vector<double>> sums(static_cast<std::size_t>(threads));
+    for (auto& own : sums) own.assign(static_cast<std::size_t>(n), 0.0);
+    for (index_t first = 0; first < squares; first += lines)
+      run.parallel_for(threads, [&](index_t task) {
+        double* own = sums[static_cast<std::size_t>(task)].data();
+        for (index_t i = first + task; i < std::min(first + lines, squares); i += threads)
+          for (index_t j = i; j < squares; ++j) {
+            TileJob<T> job{};
+            job.row_panels = packed.panels.data() + i * side * features_;
+            job.row_norms = packed.norms.data() + i * side;
+            job.coef = padded.data() + i * side;
+            job.rows = std::min(side, n - i * side);
+            job.col_panels = panels_.data() + j * side * features_;
+            job.col_norms = norms_.data() + j * side;
+            job.columns = std::min(side, n - j * side);
+            job.features = features_;
+            job.applied = own + j * side;
+            job.col_coef = padded.data() + j * side;
+            job.row_applied = own + i * side;
+            run_job(job, i != j);
+          }
+      });
+    for (const auto& own : sums)
+      for (std::size_t k = 0; k < own.size(); ++k) out[k] += own[k];
+  }
   std::vector<double> half_squared_norms() const override {
     std::vector<double> norms;
     for (int s = 0; s < this->segments(); ++s) {
@@ -257,32 +351,44 @@ class DensePoints final : public Points<T> {
   // of rounding, enough to add in no time.
   static constexpr index_t panels_in_sum = 8;
 
-  void tiles(const Points<T>& from, Rows rows, const Epilogue& to, int segment,
-             RunControl& run) const {
-    const auto& source = dynamic_cast<const DensePoints&>(from);
+  // Some points as the rows of tiles: panels of features x tile_rows and half squared norms, padded.
+  struct PackedRows {
+    std::vector<T> panels, norms;
+  };
+
+  PackedRows pack(Rows rows) const {
     const int R = tile_rows_here();
     const auto count = static_cast<index_t>(rows.size());
     const index_t padded = (count + R - 1) / R * R;
-    std::vector<T> row_panels(static_cast<std::size_t>(padded * features_), T(0));
-    std::vector<T> row_norms(static_cast<std::size_t>(padded), T(0));
-    const index_t coefs = to.coef ? std::max<index_t>(to.combinations, 1) : 0;
-    std::vector<T> row_coef(static_cast<std::size_t>(coefs * padded), T(0));
-    for (index_t q = 0; q < coefs; ++q)
-      for (index_t r = 0; r < count; ++r)
-        row_coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
-            to.coef[q * count + r];
+    PackedRows packed{std::vector<T>(static_cast<std::size_t>(padded * features_), T(0)),
+                      std::vector<T>(static_cast<std::size_t>(padded), T(0))};
     for (index_t r0 = 0; r0 < count; r0 += R) {
       const index_t used = std::min<index_t>(R, count - r0);
       const T* points[Avx512::tile_rows];
       for (index_t r = 0; r < used; ++r) {
-        const index_t at = source.slot(rows[static_cast<std::size_t>(r0 + r)]);
-        points[r] = source.panels_.data() + at / L * L * features_ + at % L;
-        row_norms[static_cast<std::size_t>(r0 + r)] = source.norms_[static_cast<std::size_t>(at)];
+        const index_t at = slot(rows[static_cast<std::size_t>(r0 + r)]);
+        points[r] = panels_.data() + at / L * L * features_ + at % L;
+        packed.norms[static_cast<std::size_t>(r0 + r)] = norms_[static_cast<std::size_t>(at)];
       }
-      T* target = row_panels.data() + r0 * features_;
+      T* target = packed.panels.data() + r0 * features_;
       for (index_t k = 0; k < features_; ++k)
         for (index_t r = 0; r < used; ++r) target[k * R + r] = points[r][k * L];
     }
+    return packed;
+  }
+
+  void tiles(const Points<T>& from, Rows rows, const Epilogue& to, int segment,
+             RunControl& run) const {
+    const auto& source = dynamic_cast<const DensePoints&>(from);
+    const auto count = static_cast<index_t>(rows.size());
+    const PackedRows packed = source.pack(rows);
+    const index_t coefs = to.coef ? std::max<index_t>(to.combinations, 1) : 0;
+    const int R = tile_rows_here();
+    std::vector<T> row_coef(static_cast<std::size_t>(coefs) * packed.norms.size(), T(0));
+    for (index_t q = 0; q < coefs; ++q)
+      for (index_t r = 0; r < count; ++r)
+        row_coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
+            to.coef[q * count + r];
     // Column chunks of about 128 kB of panels stay in the second-level cache while all rows pass.
     const index_t chunk_panels =
         std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
@@ -295,8 +401,8 @@ class DensePoints final : public Points<T> {
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;
       TileJob<T> job{};
-      job.row_panels = row_panels.data();
-      job.row_norms = row_norms.data();
+      job.row_panels = packed.panels.data();
+      job.row_norms = packed.norms.data();
       job.coef = to.coef ? row_coef.data() : nullptr;
       job.rows = count;
       job.col_panels = panels_.data() + (first + col0) * features_;
@@ -314,10 +420,13 @@ class DensePoints final : public Points<T> {
     });
   }
 
-  void run_job(const TileJob<T>& job) const {
+  void run_job(const TileJob<T>& job, bool mirrored = false) const {
     with_kernel(spec_, [&](auto kernel) {
       using Kernel = decltype(kernel);
-      on_this_cpu<TileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
+      if (mirrored)
+        on_this_cpu<MirroredTileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
+      else
+        on_this_cpu<TileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
     });
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -89,6 +90,12 @@ class Points : public KernelRows<T> {
   // q < combinations. What a column gets does not depend on the others.
   virtual void combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
                              int segment, double* out, index_t stride, RunControl& run) const;
+  // out[j] += sum_i coef[i] K(i, j) over all points, of one segment.
+  virtual void apply_all(const T* coef, double* out, RunControl& run) const {
+    std::vector<index_t> every(static_cast<std::size_t>(this->size()));
+    std::iota(every.begin(), every.end(), index_t(0));
+    apply_cross(*this, every, coef, 0, out, run);
+  }
   // Half the squared norm of every point, as scaled and shifted here.
   virtual std::vector<double> half_squared_norms() const = 0;
   // Some of the points as columns of their own, in the given order and one segment.
@@ -96,7 +103,13 @@ class Points : public KernelRows<T> {
 
   const Points<T>* points() const override { return this; }
   void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
-    pick(columns)->store_cross(*this, rows, 0, out, stride, run);
+    const auto chosen = pick(columns);
+    if (rows.data() != columns.data() || rows.size() != columns.size())
+      return chosen->store_cross(*this, rows, 0, out, stride, run);
+    // The same points: those chosen are in cache, while these are all over memory.
+    std::vector<index_t> every(rows.size());
+    std::iota(every.begin(), every.end(), index_t(0));
+    chosen->store_cross(*chosen, every, 0, out, stride, run);
   }
   void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl& run) const override {
     store_cross(*this, rows, segment, out, stride, run);

@@ -88,6 +88,38 @@ def test_decision(function, threads):
     assert values == pytest.approx(K @ (alpha * y), abs=1e-11 * np.abs(K).max() * alpha.sum())
 
 
+@pytest.mark.parametrize("rows", [1, 2, 191, 192, 193, 400])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_product_of_all_rows(function, sparse, rows):
+    """Squares above the diagonal and their mirror images make the whole matrix."""
+    X = features(7, sparse, rows=400)[:rows]
+    packed = training(function, sp.csr_matrix(X) if sparse else X)
+    K, coef = kernel_matrix(function, X), np.linspace(-1, 2, rows)
+    size = np.abs(K).max() * rows
+    for threads in (1, 2, 5):
+        values = packed.float64.apply_all(coef, threads)
+        assert values == pytest.approx(K @ coef, abs=1e-13 * size)
+        values = packed.float32.apply_all(coef.astype(np.float32), threads)
+        assert values == pytest.approx(K @ coef, abs=1e-6 * size)
+
+
+@pytest.mark.parametrize("asked", ["none", "support", "support and more", "not all support"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_decision_of_some_rows(function, asked):
+    X = features(4, sparse=False, rows=200)
+    rng = np.random.default_rng(0)
+    dual = rng.normal(size=200) * (rng.random(200) < 0.5)
+    rows = dual != 0.0 if asked != "none" else np.zeros(200, dtype=bool)
+    if asked == "support and more":
+        rows[::3] = True
+    elif asked == "not all support":
+        rows[::3] = False
+    values = training(function, X).decision([0], dual, 2, rows=rows)
+    K = kernel_matrix(function, X)
+    assert values == pytest.approx((K @ dual)[rows], abs=1e-11 * np.abs(K).max() * 200)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_product_of_new_rows(function, sparse):

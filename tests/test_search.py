@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 from small_data import blobs, noisy
 
 from psvm import PSVC, PSVCCV, LinearPSVC
+from psvm.search import gram
 
 CS, GAMMAS = [0.3, 3.0, 30.0], [0.01, 0.1]
 GRID = {"C": CS, "gamma": GAMMAS}
@@ -317,9 +318,9 @@ def test_held_out_decisions_are_those_of_models_that_have_not_seen_the_row():
 
 @pytest.fixture(scope="module")
 def wide():
-    """600 rows of 40 features: distances are worth keeping."""
-    X, y = noisy(n=600, d=40, seed=2, noise=2.0)
-    return X, y, PSVCCV((1, 2), CS[:2], [0.005, 0.02, 0.05], cv=3, n_jobs=2)
+    """600 rows of 140 features: distances are worth keeping."""
+    X, y = noisy(n=600, d=140, seed=2, noise=2.0)
+    return X, y, PSVCCV((1, 2), CS[:2], [0.002, 0.005, 0.015], cv=3, n_jobs=2)
 
 
 @pytest.mark.parametrize("cache_size", [4.5, 3.0, 1.5, 0.5])
@@ -330,12 +331,47 @@ def test_less_memory_gives_equal_scores(wide, cache_size):
     roomy = clone(search).fit(X, y)
     tight = search.set_params(cache_size=cache_size).fit(X, y)
     assert scores(tight) == pytest.approx(scores(roomy), abs=0.003)
-    assert tight.best_params_ == roomy.best_params_
+    assert tight.best_score_ == pytest.approx(roomy.best_score_, abs=0.003)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exponential"])
+@pytest.mark.parametrize("cv", [3, ShuffleSplit(3, random_state=0)])
+def test_of_few_features_no_matrix_is_stored(kernel, cv, monkeypatch):
+    """Entries that are computed give what a matrix gives, and no memory is too little."""
+    X, y = noisy(n=700, d=5, seed=3)
+    search = PSVCCV((1, 2), CS, [0.05, 0.5], kernel=kernel, cv=cv, cache_size=0.01, n_jobs=2)
+    computed = clone(search).fit(X, y)
+    monkeypatch.setattr(gram, "_FEW_FEATURES", 0)
+    stored = search.set_params(cache_size=100.0).fit(X, y)
+    # At most one of the held-out rows, of which there are 210 or more, is said otherwise.
+    assert scores(computed) == pytest.approx(scores(stored), abs=1 / 205)
+    assert computed.cv_results_["max_dual_gap"].max() <= 1e-3
+    if cv == 3 and computed.best_params_ == stored.best_params_:
+        size = np.abs(stored.cross_val_decision_).max()
+        held_out = stored.cross_val_decision_
+        assert computed.cross_val_decision_ == pytest.approx(held_out, abs=0.02 * size)
+
+
+def test_of_few_features_and_several_classes_a_matrix_is_stored(monkeypatch):
+    """Pairs of classes share its entries: less memory than it takes gives whole fits instead."""
+    asked = []
+    fill = gram.GramSource.fill
+    monkeypatch.setattr(
+        gram.GramSource, "fill", lambda *arguments: (asked.append(1), fill(*arguments))
+    )
+    X, y = blobs(n=600, classes=3)
+    PSVCCV((1,), CS, [0.1, 0.5], cv=3, refit=False).fit(X, y)
+    assert len(asked) >= 2
+    asked.clear()
+    PSVCCV((1,), CS, [0.1, 0.5], cv=3, refit=False, cache_size=0.1).fit(X, y)
+    assert not asked
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3, 16])
-def test_threads_do_not_change_anything(wide, n_jobs):
+@pytest.mark.parametrize("features", [140, 5])
+def test_threads_do_not_change_anything(wide, n_jobs, features):
     X, y, search = wide
+    X = X[:, :features]
     one, many = (clone(search).set_params(n_jobs=jobs).fit(X, y) for jobs in (2, n_jobs))
     assert np.array_equal(scores(one), scores(many))
     assert np.array_equal(one.cross_val_decision_, many.cross_val_decision_)

@@ -62,6 +62,7 @@ class _Kernel:
         source: Self | None = None,
         segments: Sequence[int] | None = None,
     ) -> Array: ...
+    def apply_all(self, coef: npt.NDArray[Any], threads: int) -> Array: ...
     def combine(
         self,
         rows: npt.NDArray[np.int64],

@@ -162,6 +162,10 @@ class Kernel:
             out[begin : begin + step] = columns.apply(every, coef, threads, source)
         return out
 
+    def own_product(self, support: Any, coef: Array, threads: int) -> Array:
+        """``K(support, support) @ coef`` in float64, from half of the entries if rows are dense."""
+        return np.asarray(self._packed(support)[0].apply_all(coef, threads))
+
     def _packed(self, support: Any) -> tuple[Any, Indices, Array | None]:
         m, shift = support.shape[0], self.shift(support)
         return (
@@ -369,9 +373,16 @@ class TrainingKernel:
             return np.asarray(
                 self.float64.apply(columns[chosen], dual[chosen], threads, segments=list(segments))
             )
-        asked = columns if rows is None else columns[rows]
-        X = self.X if asked.size == self.size else self.X[asked]
-        return self.kernel.product(X, self.X[columns[chosen]], dual[chosen], threads)
+        asked = np.ones(dual.size, dtype=np.bool_) if rows is None else rows
+        support, coef = self.X[columns[chosen]], dual[chosen]
+        out = np.empty(dual.size)
+        others = asked.copy()
+        if asked[chosen].all() and self.kernel.function != "linear":
+            out[chosen] = self.kernel.own_product(support, coef, threads)
+            others[chosen] = False
+        X = self.X if others.all() and others.size == self.size else self.X[columns[others]]
+        out[others] = self.kernel.product(X, support, coef, threads)
+        return out[asked]
 
     def gram(self, segments: Sequence[int], threads: int) -> Array:
         """The float64 matrix over the segments; for small problems."""
