@@ -104,14 +104,18 @@ def test_product_of_all_rows(function, sparse, rows):
         assert values == pytest.approx(K @ coef, abs=1e-6 * size)
 
 
-@pytest.mark.parametrize("asked", ["none", "support", "support and more", "not all support"])
+@pytest.mark.parametrize(
+    "asked", ["none", "support", "support and more", "not all support", "no support"]
+)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_decision_of_some_rows(function, asked):
     X = features(4, sparse=False, rows=200)
     rng = np.random.default_rng(0)
     dual = rng.normal(size=200) * (rng.random(200) < 0.5)
+    if asked == "no support":
+        dual[:] = 0.0
     rows = dual != 0.0 if asked != "none" else np.zeros(200, dtype=bool)
-    if asked == "support and more":
+    if asked in ("support and more", "no support"):
         rows[::3] = True
     elif asked == "not all support":
         rows[::3] = False

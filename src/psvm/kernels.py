@@ -377,7 +377,7 @@ class TrainingKernel:
         support, coef = self.X[columns[chosen]], dual[chosen]
         out = np.empty(dual.size)
         others = asked.copy()
-        if asked[chosen].all() and self.kernel.function != "linear":
+        if chosen.size and asked[chosen].all() and self.kernel.function != "linear":
             out[chosen] = self.kernel.own_product(support, coef, threads)
             others[chosen] = False
         X = self.X if others.all() and others.size == self.size else self.X[columns[others]]
