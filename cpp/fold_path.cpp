@@ -41,9 +41,11 @@ class FoldPath {
         precision_(precision),
         run_(run),
         n_(problem.train.rows.size()),
-        points_(problem.kernel.points ? problem.kernel.points->pick(problem.train.rows) : nullptr),
-        train_(problem.kernel, problem.train.rows, problem.train, points_.get()),
-        held_out_(problem.kernel, problem.train.rows, problem.held_out, points_.get()),
+        points_(pick(problem.train)),
+        held_out_points_(pick(problem.held_out)),
+        train_(problem.kernel, problem.train.rows, problem.train, points_.get(), points_.get()),
+        held_out_(problem.kernel, problem.train.rows, problem.held_out, points_.get(),
+                  held_out_points_.get()),
         cost_(n_, 0.0),
         decision_(n_, 0.0),
         every_(n_),
@@ -96,6 +98,10 @@ class FoldPath {
 
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+  // Some rows as points, where the matrix is not stored.
+  std::unique_ptr<Points<T>> pick(const FoldRows& some) const {
+    return problem_.kernel.gram ? nullptr : problem_.kernel.points->pick(some.rows);
+  }
   const T* row(std::size_t k) const {
     return problem_.kernel.gram + problem_.train.rows[k] * problem_.kernel.stride;
   }
@@ -370,7 +376,7 @@ class FoldPath {
   const std::size_t n_;
   std::size_t capacity_ = 0;  // variables that the block may hold; it never shrinks
   std::unique_ptr<PNormHinge> loss_;
-  std::unique_ptr<Points<T>> points_;  // the training rows, where blocks are computed
+  const std::unique_ptr<Points<T>> points_, held_out_points_;  // of the training rows, of others
   FoldValues<T> train_, held_out_;
   std::vector<double> cost_, decision_;  // one value per training row
   std::vector<index_t> every_;           // training row

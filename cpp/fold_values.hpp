@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "kernel_rows.hpp"
@@ -34,16 +33,15 @@ struct FoldKernel {
 template <class T>
 class FoldValues {
  public:
-  // Values of the rows `of`, as sums over the rows `train`; `train_points` are these as points.
+  // Values of the rows `of`, as sums over the rows `train`; where the matrix is not stored, these are
+  // also given as points.
   FoldValues(const FoldKernel<T>& kernel, Rows train, const FoldRows& of,
-             const Points<T>* train_points)
-      : kernel_(kernel), train_(train), of_(of), train_points_(train_points) {
+             const Points<T>* train_points, const Points<T>* points)
+      : kernel_(kernel), train_(train), of_(of), train_points_(train_points), points_(points) {
     coef_.assign(train.size(), 0.0);
     std::size_t places = of.rows.size();
     if (kernel.gram)
       for (const ColumnRange& range : of.columns) places = std::max(places, at(range.end));
-    else
-      points_ = kernel.points->pick(of.rows);
     values_.assign(places, 0.0);
   }
 
@@ -102,8 +100,7 @@ class FoldValues {
   const FoldKernel<T>& kernel_;
   const Rows train_;
   const FoldRows& of_;
-  const Points<T>* train_points_;
-  std::unique_ptr<Points<T>> points_;  // the rows `of`, where the matrix is not stored
+  const Points<T>*const train_points_, *const points_;
   std::vector<double> values_;  // by column of the Gram matrix, or by row where it is not stored
   std::vector<double> coef_;
 };

@@ -5,6 +5,7 @@
 // given (rbf is not centred: that would fill the matrix).
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "aligned.hpp"
@@ -47,6 +48,9 @@ struct GroupJob {
   T* stored;
   index_t stride;
   double* applied;
+  // If not null, entries are applied mirrored as well: row_sums[r] += sum_j col_coef[j] K_rj, padded.
+  const T* col_coef;
+  T* row_sums;
 };
 
 template <class T, class I, class Kernel, int N>
@@ -101,6 +105,13 @@ struct GroupLoop {
             total += load<V>(entries + v * W) * load<V>(job->coef + v * W);
           job->applied[j] += static_cast<double>(sum_of<V>(total));
         }
+        if (job->col_coef) {
+          const V own = splat<V>(job->col_coef + j);
+#pragma GCC unroll 8
+          for (int v = 0; v < N; ++v)
+            store<V>(job->row_sums + v * W,
+                     load<V>(job->row_sums + v * W) + load<V>(entries + v * W) * own);
+        }
       }
       if (!job->coef)
         for (index_t r = 0; r < job->rows; ++r)
@@ -151,6 +162,41 @@ class SparsePoints final : public Points<T> {
     groups(from, rows, coef, segment, nullptr, 0, out, run);
   }
 
+  // Half of the entries are computed: a group of rows with itself and the columns after it, some groups
+  // at a time. Every thread has sums of its own.
+  void apply_all(const T* coef, double* out, RunControl& run) const override {
+    const index_t n = this->size(), threads = run.threads();
+    std::vector<index_t> every(static_cast<std::size_t>(n));
+    std::iota(every.begin(), every.end(), index_t(0));
+    const GroupSize size = group_size(n);
+    const index_t count = (n + size.rows - 1) / size.rows, batch = 16 * threads;
+    std::vector<std::vector<double>> sums(static_cast<std::size_t>(threads));
+    for (auto& own : sums) own.assign(static_cast<std::size_t>(n), 0.0);
+    for (index_t first = 0; first < count; first += batch)
+      run.parallel_for(threads, [&](index_t task) {
+        double* own = sums[static_cast<std::size_t>(task)].data();
+        GroupMemory memory(size.rows, features_);
+        for (index_t g = first + task; g < std::min(first + batch, count) && !run.cancelled();
+             g += threads) {
+          const index_t begin = g * size.rows, end = std::min(begin + size.rows, n);
+          const Rows rows = Rows(every).subspan(static_cast<std::size_t>(begin),
+                                                static_cast<std::size_t>(end - begin));
+          GroupJob<T, I> job{};
+          job.applied = own + begin;
+          run_group(*this, rows, coef + begin, size, begin, end - begin, job, memory);
+          std::fill(memory.sums.begin(), memory.sums.end(), T(0));
+          job.applied = own + end;
+          job.col_coef = coef + end;
+          job.row_sums = memory.sums.data();
+          run_group(*this, rows, coef + begin, size, end, n - end, job, memory);
+          for (index_t r = begin; r < end; ++r)
+            own[r] += static_cast<double>(memory.sums[static_cast<std::size_t>(r - begin)]);
+        }
+      });
+    for (const auto& own : sums)
+      for (std::size_t k = 0; k < own.size(); ++k) out[k] += own[k];
+  }
+
   std::vector<double> half_squared_norms() const override {
     return std::vector<double>(norms_.begin(), norms_.end());
   }
@@ -168,73 +214,102 @@ class SparsePoints final : public Points<T> {
   }
 
  private:
+  // Rows and registers of a group.
+  struct GroupSize {
+    index_t rows;
+    int registers;
+  };
+
+  GroupSize group_size(index_t rows) const {
+    const index_t whole = group_rows_here<T, group_registers>();
+    if (rows <= group_rows_here<T, few_registers>())
+      return {group_rows_here<T, few_registers>(), few_registers};
+    if (features_ * whole * static_cast<index_t>(sizeof(T)) > large_buffer)
+      return {group_rows_here<T, wide_registers>(), wide_registers};
+    return {whole, group_registers};
+  }
+
+  // The scattered rows of a group, all 0 between two groups, and what else there is one of per row.
+  struct GroupMemory {
+    GroupMemory(index_t rows, index_t features)
+        : buffer(static_cast<std::size_t>(std::max<index_t>(features, 1) * rows), T(0)),
+          norms(static_cast<std::size_t>(rows)),
+          absolute(static_cast<std::size_t>(rows)),
+          coef(static_cast<std::size_t>(rows)),
+          sums(static_cast<std::size_t>(rows)) {}
+    AlignedVector<T> buffer, norms, absolute, coef, sums;
+  };
+
+  // Entries of a group of rows with `columns` columns from `first` on; `job` says what for.
+  void run_group(const SparsePoints& source, Rows rows, const T* coef, GroupSize size,
+                 index_t first, index_t columns, GroupJob<T, I> job, GroupMemory& memory) const {
+    const index_t G = size.rows, used = static_cast<index_t>(rows.size());
+    const auto scatter = [&](bool clear) {
+      for (index_t r = 0; r < used; ++r) {
+        const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(r)]);
+        for (index_t at = source.offsets_[i]; at < source.offsets_[i + 1]; ++at)
+          memory.buffer[static_cast<std::size_t>(
+              static_cast<index_t>(source.indices_[static_cast<std::size_t>(at)]) * G + r)] =
+              clear ? T(0) : source.data_[static_cast<std::size_t>(at)];
+      }
+    };
+    scatter(false);
+    for (index_t r = 0; r < G; ++r) {
+      const bool real = r < used;
+      const auto at = static_cast<std::size_t>(r);
+      const auto i = real ? static_cast<std::size_t>(rows[at]) : 0;
+      memory.norms[at] = real ? source.norms_[i] : T(0);
+      memory.absolute[at] = real ? source.absolute_[i] : T(0);
+      memory.coef[at] = real && coef ? coef[r] : T(0);
+    }
+    job.buffer = memory.buffer.data();
+    job.row_norms = memory.norms.data();
+    job.row_absolute = memory.absolute.data();
+    job.coef = coef ? memory.coef.data() : nullptr;
+    job.rows = used;
+    job.data = data_.data();
+    job.indices = indices_.data();
+    job.offsets = offsets_.data() + first;
+    job.col_norms = norms_.data() + first;
+    job.columns = columns;
+    with_kernel(spec_, [&](auto kernel) {
+      using Kernel = decltype(kernel);
+      const auto loop = [&]<int registers>(std::integral_constant<int, registers>) {
+        on_this_cpu<GroupLoop<T, I, Kernel, registers>, const GroupJob<T, I>*, const Kernel*>(
+            &job, &kernel);
+      };
+      if (size.registers == few_registers)
+        loop(std::integral_constant<int, few_registers>{});
+      else if (size.registers == wide_registers)
+        loop(std::integral_constant<int, wide_registers>{});
+      else
+        loop(std::integral_constant<int, group_registers>{});
+    });
+    scatter(true);
+  }
+
   void groups(const Points<T>& from, Rows rows, const T* coef, int segment, T* stored,
               index_t stride, double* applied, RunControl& run) const {
     const auto& source = dynamic_cast<const SparsePoints&>(from);
     const auto count = static_cast<index_t>(rows.size());
-    const index_t whole = group_rows_here<T, group_registers>();
-    const bool few = count <= group_rows_here<T, few_registers>();
-    const bool wide = features_ * whole * static_cast<index_t>(sizeof(T)) > large_buffer;
-    const index_t G = few    ? group_rows_here<T, few_registers>()
-                      : wide ? group_rows_here<T, wide_registers>()
-                             : whole;
+    const GroupSize size = group_size(count);
     const index_t columns = this->length(segment), first = this->begin(segment);
     // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
     const index_t chunk =
         std::max<index_t>(512, (columns + 8 * run.threads() - 1) / (8 * run.threads()));
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;
-      AlignedVector<T> buffer(static_cast<std::size_t>(std::max<index_t>(features_, 1) * G), T(0));
-      constexpr int most = group_rows<T, Avx512, group_registers>;
-      alignas(64) T row_norms[most], row_absolute[most], row_coef[most];
-      for (index_t row0 = 0; row0 < count && !run.cancelled(); row0 += G) {
-        const index_t used = std::min<index_t>(G, count - row0);
-        const auto scatter = [&](bool clear) {
-          for (index_t r = 0; r < used; ++r) {
-            const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(row0 + r)]);
-            for (index_t at = source.offsets_[i]; at < source.offsets_[i + 1]; ++at)
-              buffer[static_cast<std::size_t>(
-                  static_cast<index_t>(source.indices_[static_cast<std::size_t>(at)]) * G + r)] =
-                  clear ? T(0) : source.data_[static_cast<std::size_t>(at)];
-          }
-        };
-        scatter(false);
-        for (index_t r = 0; r < G; ++r) {
-          const bool real = r < used;
-          const auto i =
-              real ? static_cast<std::size_t>(rows[static_cast<std::size_t>(row0 + r)]) : 0;
-          row_norms[r] = real ? source.norms_[i] : T(0);
-          row_absolute[r] = real ? source.absolute_[i] : T(0);
-          row_coef[r] = real && coef ? coef[row0 + r] : T(0);
-        }
+      GroupMemory memory(size.rows, features_);
+      for (index_t row0 = 0; row0 < count && !run.cancelled(); row0 += size.rows) {
+        const index_t used = std::min<index_t>(size.rows, count - row0);
         GroupJob<T, I> job{};
-        job.buffer = buffer.data();
-        job.row_norms = row_norms;
-        job.row_absolute = row_absolute;
-        job.coef = coef ? row_coef : nullptr;
-        job.rows = used;
-        job.data = data_.data();
-        job.indices = indices_.data();
-        job.offsets = offsets_.data() + first + col0;
-        job.col_norms = norms_.data() + first + col0;
-        job.columns = std::min(chunk, columns - col0);
         job.stored = stored ? stored + row0 * stride + col0 : nullptr;
         job.stride = stride;
         job.applied = applied ? applied + col0 : nullptr;
-        with_kernel(spec_, [&](auto kernel) {
-          using Kernel = decltype(kernel);
-          const auto loop = [&]<int registers>(std::integral_constant<int, registers>) {
-            on_this_cpu<GroupLoop<T, I, Kernel, registers>, const GroupJob<T, I>*, const Kernel*>(
-                &job, &kernel);
-          };
-          if (few)
-            loop(std::integral_constant<int, few_registers>{});
-          else if (wide)
-            loop(std::integral_constant<int, wide_registers>{});
-          else
-            loop(std::integral_constant<int, group_registers>{});
-        });
-        scatter(true);
+        run_group(source,
+                  rows.subspan(static_cast<std::size_t>(row0), static_cast<std::size_t>(used)),
+                  coef ? coef + row0 : nullptr, size, first + col0, std::min(chunk, columns - col0),
+                  job, memory);
       }
     });
   }
