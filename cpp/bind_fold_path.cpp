@@ -15,6 +15,7 @@ namespace {
 using Gram = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using ConstGram = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Starts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
 template <class AnyGram>
@@ -51,8 +52,9 @@ nb::dict fold_path(const std::optional<ConstGram<T>>& gram, const Kernel<T>* ker
                    const Indices& train, const Vector<double>& y, const Vector<double>& cost,
                    const Indices& held_out, const Ranges& train_columns,
                    const Ranges& held_out_columns, bool fit_intercept, const Vector<double>& ps,
-                   const Vector<double>& Cs, double tol, index_t more_rounds,
-                   const nb::object& on_cells, Cancel* cancel) {
+                   const Vector<double>& Cs, const std::optional<Starts>& starts, double tol,
+                   index_t more_rounds, bool keep_alpha, const nb::object& on_cells,
+                   Cancel* cancel) {
   if (gram.has_value() == (kernel != nullptr))
     throw nb::value_error("either a Gram matrix or a kernel is needed");
   const index_t n = gram ? side(*gram) : kernel->rows->size();
@@ -67,15 +69,18 @@ nb::dict fold_path(const std::optional<ConstGram<T>>& gram, const Kernel<T>* ker
   if (y.shape(0) != m || cost.shape(0) != m || m == 0)
     throw nb::value_error("y and cost must have one value per training row");
   if (ps.shape(0) != Cs.shape(0)) throw nb::value_error("ps and Cs differ in length");
+  if (starts && (starts->shape(0) != ps.shape(0) || starts->shape(1) != m))
+    throw nb::value_error("starts must have one row per cell and one column per training row");
   std::vector<PathCell> cells;
-  for (std::size_t c = 0; c < ps.shape(0); ++c) cells.push_back({ps(c), Cs(c)});
+  for (std::size_t c = 0; c < ps.shape(0); ++c)
+    cells.push_back({ps(c), Cs(c), starts ? starts->data() + c * m : nullptr});
   std::function<void(index_t)> tell;
   if (!on_cells.is_none())
     tell = [&](index_t count) {
       nb::gil_scoped_acquire lock;
       on_cells(count);
     };
-  const Precision precision{tol, more_rounds};
+  const Precision precision{tol, more_rounds, keep_alpha};
   FoldPathResult result = without_lock(1, cancel, [&](RunControl& run) {
     return solve_fold_path(problem, cells, precision, tell, run);
   });
@@ -88,6 +93,7 @@ nb::dict fold_path(const std::optional<ConstGram<T>>& gram, const Kernel<T>* ker
   nb::dict out;
   out["decision"] = to_numpy(std::move(result.decision), {done, problem.held_out.rows.size()});
   out["supports"] = to_numpy(std::move(result.supports), {done, m});
+  if (keep_alpha) out["alpha"] = to_numpy(std::move(result.alpha), {done, m});
   out["gap"] = to_numpy(std::move(gap), {done});
   out["seconds"] = to_numpy(std::move(seconds), {done});
   return out;
@@ -128,8 +134,8 @@ void bind_fold_path(nb::module_& m) {
   const auto bind_path = [&]<class T>(T) {
     m.def("solve_fold_path", &fold_path<T>, "gram"_a.noconvert().none(), "kernel"_a.none(),
           "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a, "held_out_columns"_a,
-          "fit_intercept"_a, "ps"_a, "Cs"_a, "tol"_a, "more_rounds"_a, "on_cells"_a.none(),
-          "cancel"_a.none());
+          "fit_intercept"_a, "ps"_a, "Cs"_a, "starts"_a.none(), "tol"_a, "more_rounds"_a,
+          "keep_alpha"_a, "on_cells"_a.none(), "cancel"_a.none());
   };
   bind_path(float{});
   bind_path(double{});

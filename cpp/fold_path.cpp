@@ -90,6 +90,8 @@ class FoldPath {
       out[k] = held_out_[k] + intercept_;
   }
 
+  std::vector<double> alpha() const { return rows_->alphas(); }
+
   // By the margin, not by alpha: of copies of a row on the margin the solver may have taken any.
   void supports(std::uint8_t* out) const {
     for (std::size_t k = 0; k < n_; ++k)
@@ -108,7 +110,7 @@ class FoldPath {
 
   // --- a new cell ------------------------------------------------------------------------------
 
-  // The start of a cell. For the same p: the last alpha or its multiple with the largest dual, for
+  // The start of a cell, unless it is given. For the same p: the last alpha or its multiple with the largest dual, for
   // which no kernel row is needed. For another p: the alpha that the slacks of the last p at its
   // first C have under the new loss.
   void begin(const PathCell& cell) {
@@ -118,7 +120,11 @@ class FoldPath {
     const index_t usual = usual_block(0.0, static_cast<index_t>(n_), cell.p);
     capacity_ = std::max(members_.size(), at(std::min(usual, most_variables)));
     for (std::size_t k = 0; k < n_; ++k) cost_[k] = cell.C * problem_.cost[k];
-    if (!cold) {
+    if (cell.start) {
+      alpha.assign(cell.start, cell.start + n_);
+      slack_of_first_.clear();
+      compute_decision(alpha);
+    } else if (!cold) {
       if (!same_p) start_from_slacks(alpha);
       // Free variables of the hinge hardly depend on C: where they are most of the support vectors, the
       // last alpha is the better start (satimage, spambase: the search a seventh faster).
@@ -160,6 +166,10 @@ class FoldPath {
       else if (problem_.fit_intercept)
         alpha[k] *= lighter / total[problem_.y[k] > 0.0];
     }
+    compute_decision(alpha);
+  }
+
+  void compute_decision(const std::vector<double>& alpha) {
     std::vector<double> coef(n_);
     for (std::size_t k = 0; k < n_; ++k) coef[k] = problem_.y[k] * alpha[k];
     train_.clear();
@@ -237,6 +247,7 @@ class FoldPath {
   // --- 2. exchange -----------------------------------------------------------------------------
 
   void exchange() {
+    all_tie_ = rows_->support() == 0;
     if (members_.size() < capacity_)
       enlarge();
     else if (capacity_ < n_)
@@ -276,9 +287,8 @@ class FoldPath {
   // The worst violators outside the block of one side; at a cold start, where rows tie, at random.
   void take_worst(bool up, std::size_t count, std::vector<std::size_t>& incoming) {
     const auto taken = [&](index_t k) { return slot_of_[at(k)] >= 0; };
-    for (const auto& violator : members_.empty()
-                                    ? violators_.some(*rows_, middle_, up, count, taken)
-                                    : violators_.worst(*rows_, middle_, up, count, taken))
+    for (const auto& violator : all_tie_ ? violators_.some(*rows_, middle_, up, count, taken)
+                                         : violators_.worst(*rows_, middle_, up, count, taken))
       incoming.push_back(at(violator.row));
   }
 
@@ -398,6 +408,7 @@ class FoldPath {
   Block<T> block_;
   std::vector<std::size_t> members_, places_;
   std::vector<index_t> born_, slot_of_;
+  bool all_tie_ = true;  // the scores of a class, at alpha = 0
   index_t round_ = 0;
   Violators violators_;
   std::vector<index_t> lines_;  // training columns a cache line apart
@@ -428,6 +439,10 @@ FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<
       const CellOutcome outcome = path.solve(cells[c]);
       path.decision(result.decision.data() + c * held_out);
       path.supports(result.supports.data() + c * train);
+      if (precision.keep_alpha) {
+        const std::vector<double> alpha = path.alpha();
+        result.alpha.insert(result.alpha.end(), alpha.begin(), alpha.end());
+      }
       result.cells.push_back(outcome);
       if (run.seconds() - told_at > 0.05) tell();
     }

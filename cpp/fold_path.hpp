@@ -21,12 +21,16 @@ struct FoldProblem {
 
 struct PathCell {
   double p, C;
+  const double* start =
+      nullptr;  // alpha to start from, of the training rows; null: the last cell's
 };
 
-// When a cell is solved: at the relative gap `tol`, after so many rounds more.
+// When a cell is solved: at the relative gap `tol`, after so many rounds more; and whether its alpha is
+// wanted.
 struct Precision {
   double tol;
   index_t more_rounds;
+  bool keep_alpha;
 };
 
 struct CellOutcome {
@@ -38,9 +42,10 @@ struct FoldPathResult {
   std::vector<CellOutcome> cells;      // fewer than asked for if the run was cancelled
   std::vector<double> decision;        // cells x held_out, the intercept included
   std::vector<std::uint8_t> supports;  // cells x train: 1 for a support vector
+  std::vector<double> alpha;           // cells x train, if wanted
 };
 
-// Solves the cells in their order, each from the solution of the one before. Cells of one p should
+// Solves the cells in their order, each from its start or from the solution of the one before. Cells of one p should
 // stand together, C rising. `on_cells` hears of finished cells, how many, at most every 50 ms and at the
 // end: in Python each call waits for the interpreter.
 template <class T>

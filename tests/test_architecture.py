@@ -41,6 +41,7 @@ SOLVING = GROUND | {"solvers", "multiclass"}
 DOOR = {
     "callbacks",
     "equal_rows",
+    "head_start",
     "progress",
     "validation",
     "warm_start",
@@ -60,6 +61,7 @@ MAY_IMPORT = {
     "warm_start": GROUND | {"solvers"},
     "callbacks": set(),
     "equal_rows": set(),
+    "head_start": GROUND | {"equal_rows"},
     "validation": {"kernels"},
     "progress": set(),
     "expansion": {"equal_rows", "kernels", "multiclass", "storage"},

@@ -72,10 +72,10 @@ FINAL_FIT = """
     from psvm import PSVC, PSVCCV
 
     class Announced(PSVC):
-        def fit(self, X, y, sample_weight=None):
+        def _fit_from(self, head, X, y, sample_weight):
             if len(X) == 3000:
                 print("begin", flush=True)
-            return super().fit(X, y, sample_weight=sample_weight)
+            return super()._fit_from(head, X, y, sample_weight)
 
     import psvm.search.estimator
     psvm.search.estimator.PSVC = Announced

@@ -214,8 +214,10 @@ def solve_fold_path(
     fit_intercept: bool,
     ps: Array,
     Cs: Array,
+    starts: Array | None,
     tol: float,
     more_rounds: int,
+    keep_alpha: bool,
     on_cells: Callable[[int], None] | None,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...

@@ -273,6 +273,8 @@ class TrainingKernel:
         Upper limit of the memory for cached kernel rows.
     threads : int
         Threads for one pass over the matrix.
+    stored : ndarray of float32 or None
+        The matrix itself, if somebody has computed it.
     """
 
     kernel: Kernel
@@ -280,6 +282,7 @@ class TrainingKernel:
     starts: list[int]
     cache_bytes: float
     threads: int
+    stored: npt.NDArray[Any] | None = None
     _caches: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -304,6 +307,8 @@ class TrainingKernel:
     @cached_property
     def float32(self) -> Any:
         """The matrix with float32 entries."""
+        if self.stored is not None:
+            return _core.Kernel32.matrix(self.stored, self.starts)
         return self._matrix(np.float32)
 
     @cached_property

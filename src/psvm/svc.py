@@ -15,6 +15,7 @@ from psvm.callbacks import with_callbacks
 from psvm.classifier import Codes, FitWatch, Outcome, PNormClassifier
 from psvm.equal_rows import EqualRows, find_equal_rows, no_equal_rows
 from psvm.expansion import SupportExpansion
+from psvm.head_start import HeadStart
 from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
 from psvm.loss import PNormHinge
 from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
@@ -211,6 +212,10 @@ class PSVC(PNormClassifier):
         self : PSVC
             The fitted estimator.
         """
+        return self._fit_from(None, X, y, sample_weight)
+
+    def _fit_from(self, head: HeadStart | None, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit the model with what a search knows of it."""
         settings = self._check_settings()
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
@@ -230,12 +235,21 @@ class PSVC(PNormClassifier):
         order = np.argsort(codes, kind="stable") if self._pairwise else np.arange(codes.size)
         sizes = np.bincount(codes, minlength=self.classes_.size)
         starts = [0, *np.cumsum(sizes).tolist()] if self._pairwise else [0, codes.size]
+        gram = None
+        if head is not None and head.has_rows(same):
+            order, gram = head.order, head.gram
         kernel = self._training_kernel(
             stored, rows[order], same.totals(weight[kept])[order], starts
         )
+        kernel.stored = gram
         problems = self._problems(codes[order], cost[order], settings.loss)
         warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
-        begin = [WarmStart.alpha_for(warm, t, problem) for t, problem in enumerate(problems)]
+        begin = [
+            WarmStart.alpha_for(warm, t, problem)
+            if head is None
+            else head.alpha_for(t, problem, kernel, kept, same, order)
+            for t, problem in enumerate(problems)
+        ]
         solved = solve_together(
             problems, begin, kernel, settings.budget, watch.round, in_order=watch.in_order
         )

@@ -323,7 +323,12 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.refit:
             start = time.perf_counter()
             best = self._model().set_params(**self.best_params_)
-            self.best_estimator_ = best.fit(*given, sample_weight=sample_weight)
+            head = explorer.head_start(self.classes_.size)
+            self.best_estimator_ = (
+                best.fit(*given, sample_weight=sample_weight)
+                if head is None
+                else best._fit_from(head, *given, sample_weight)
+            )
             self.refit_time_ = time.perf_counter() - start
         watch.end()
         return self

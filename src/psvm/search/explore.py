@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psvm.head_start import HeadStart
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.engines import Engines
 from psvm.search.folds import Fold, FoldProblem
@@ -89,13 +90,25 @@ class Explorer:
             self._solve(self.engines.final, [chosen], self.fine, np.inf)
         return self.kept[chosen]
 
+    def head_start(self, n_classes: int) -> HeadStart | None:
+        """What the search knows of the fit of the chosen cell to all rows, if that is of use.
+
+        Whole fits of few rows are exact to machine precision, wherever they start.
+        """
+        if self.engines.final is not self.engines.search:
+            return None
+        found: HeadStart | None = self.engines.search.head_start(self.chosen, n_classes)
+        return found
+
     def _solve(self, engine: Any, cells: Iterable[int], tol: float, end: float) -> None:
         """Solve and score cells until the clock shows ``end``; keep the answers of exact ones."""
         exact = engine is self.engines.final and tol == self.fine
         cells, grid = list(cells), self.table.grid
-        paths = {
-            gamma: path for gamma in range(len(grid.gammas)) if (path := grid.path(gamma, cells))
-        }
+        # The largest width, which takes longest, comes first. That of the best cell so far comes
+        # last: the final fit will find its Gram matrix in memory.
+        best = grid.gamma_number[self.chosen] if self.table.finished.any() else -1
+        widths = sorted(range(len(grid.gammas)), key=lambda gamma: (gamma == best, -gamma))
+        paths = {gamma: path for gamma in widths if (path := grid.path(gamma, cells))}
         self.watch.expect(len(cells) * sum(len(own) for own in self.problems))
 
         def on_width(gamma: int, answers: list[FoldAnswers]) -> None:

@@ -92,6 +92,7 @@ class GramSource:
     single: bool
     cancel: Any = field(default_factory=_core.Cancel)
     _distances: Gram | None = None
+    _rounded: dict[float, bool] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     @staticmethod
@@ -110,7 +111,7 @@ class GramSource:
     def stores(self, gamma: float) -> bool:
         """Whether the entries at this width are read from a matrix, not computed from points."""
         few = not sp.issparse(self.X) and self.X.shape[1] <= _FEW_FEATURES
-        return not (few and self.single and self._rounds(gamma))
+        return not (few and self.single and self.rounds(gamma))
 
     def points(self, gamma: float) -> Any:
         """The rows as points of the kernel of this width."""
@@ -118,7 +119,7 @@ class GramSource:
 
     def fill(self, gamma: float, out: Gram, threads: int) -> None:
         """``out[i, j] = K(x_i, x_j)`` at this width."""
-        if not self._rounds(gamma):
+        if not self.rounds(gamma):
             self._fill_exactly(self._training(gamma), out, threads)
         elif self.keep_distances:
             _core.rbf_of_distances(self._kept_distances(threads), gamma, out, threads, self.cancel)
@@ -129,10 +130,12 @@ class GramSource:
         kernel = replace(self.kernel, gamma=gamma, **other)
         return TrainingKernel(kernel, self.X, [0, self.size], 0.0, threads=1)
 
-    def _rounds(self, gamma: float) -> bool:
-        """Whether entries at this width are computed in float32."""
-        float32 = self.dtype is np.float32 and self.kernel.function in _OF_DIFFERENCE
-        return float32 and self._training(gamma).float32_is_safe(self.tol)
+    def rounds(self, gamma: float) -> bool:
+        """Whether entries at this width are the kernel's own, computed in float32."""
+        if gamma not in self._rounded:
+            float32 = self.dtype is np.float32 and self.kernel.function in _OF_DIFFERENCE
+            self._rounded[gamma] = float32 and self._training(gamma).float32_is_safe(self.tol)
+        return self._rounded[gamma]
 
     def _kept_distances(self, threads: int) -> Gram:
         with self._lock:

@@ -1,8 +1,10 @@
 """The search on shared Gram matrices: tasks (width, split, binary problem), one thread each.
 
-Widths come one after the other, the largest (slowest) first. The first thread that needs a Gram
-matrix builds it, in a buffer that the last task of an earlier width has left; where no matrix is
+Widths come one after the other. The first thread that needs a Gram matrix builds it, in a buffer
+that the last task of an earlier width has left, unless it is still there; where no matrix is
 stored, no task waits. A task follows its path over p and C in C++ without the interpreter's lock.
+Solutions are remembered: a cell that is solved again starts from its own, and the final fit from
+the mean of the splits.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from psvm import _core
+from psvm.head_start import HeadStart
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
 from psvm.search.gram import Gram, GramSource
@@ -25,6 +28,8 @@ from psvm.search.watch import SearchStopped
 
 # Seconds between two looks of the main thread at signals and progress.
 _LOOK = 0.05
+# The width of memory without a matrix.
+_NO_WIDTH = -1
 # Tasks per width up to which the last is cut in two (5 splits: spambase a tenth faster).
 _FEW_TASKS = 16
 
@@ -73,6 +78,7 @@ class _Kernel:
 @dataclass(frozen=True)
 class _Task:
     gamma: int
+    split: int
     number: int  # of the binary problem
     placed: _PlacedProblem
     answers: FoldAnswers
@@ -97,6 +103,8 @@ class GramSearch:
         Gram matrices at once, at most.
     more_rounds : int
         Rounds of the solver after it has reached the gap, towards the last digits.
+    remembers : bool
+        Whether there is memory for the solutions of all cells, to start from later.
     threads : int
     """
 
@@ -111,9 +119,10 @@ class GramSearch:
         fit_intercept: bool,
         buffers: int,
         more_rounds: int,
+        remembers: bool,
         threads: int,
     ) -> None:
-        self._source, self._grid = source, grid
+        self._source, self._order, self._grid = source, order, grid
         self._folds = folds
         self._fit_intercept, self._threads = fit_intercept, threads
         place = np.empty_like(order)
@@ -123,13 +132,15 @@ class GramSearch:
             for fold, own in zip(folds, problems, strict=True)
         ]
         self._most_buffers, self._more_rounds = buffers, more_rounds
-        self._free: list[Gram] = []
+        self._free: list[tuple[Gram, int]] = []  # with the width whose matrix is in it
         self._made = 0
+        self._remembers = remembers
+        self._solved: dict[tuple[int, int, int], Array] = {}  # alpha by cell, split and problem
 
     def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
-        """Solve the path of cells of every given width to the relative gap ``tol``.
+        """Solve the path of cells of every width, in the order given, to the relative gap ``tol``.
 
-        Any error stops the tasks under way.
+        Cells whose solutions are remembered start from them. Any error stops the tasks under way.
         """
         self._source.cancel = _core.Cancel()
         answers = {
@@ -141,8 +152,8 @@ class GramSearch:
         }
         last = len(self._placed) - 1
         tasks = deque(
-            _Task(gamma, number, placed, answers[gamma][split], part)
-            for gamma in sorted(paths, reverse=True)
+            _Task(gamma, split, number, placed, answers[gamma][split], part)
+            for gamma in paths
             for split, own in enumerate(self._placed)
             for number, placed in enumerate(own)
             for part in self._parts(gamma, len(paths[gamma]), split == last)
@@ -177,7 +188,7 @@ class GramSearch:
         """
         tasks = sum(len(own) for own in self._placed)
         if of_last_split and tasks <= _FEW_TASKS and cells > 1 and self.stores(gamma):
-            cut = -(-2 * cells // 3)  # later cells, with large C or p, take longer
+            cut = min(-(-2 * cells // 3), cells - 1)  # later cells, with large C or p, take longer
             return [slice(cut, cells), slice(0, cut)]
         return [slice(0, cells)]
 
@@ -185,32 +196,63 @@ class GramSearch:
         """Whether a width needs memory for its Gram matrix."""
         return self._source.stores(self._grid.gammas[gamma])
 
-    def buffer(self) -> Gram | None:
-        """Memory for a Gram matrix, or None if all of it is in use. Not thread-safe."""
+    def buffer(self, gamma: int) -> tuple[Gram, bool] | None:
+        """Memory for the matrix of a width, and whether it is there already. Not thread-safe.
+
+        None if all memory is in use.
+        """
+        for place, (gram, of) in enumerate(self._free):
+            if of == gamma:
+                del self._free[place]
+                return gram, True
         if self._free:
-            return self._free.pop()
+            return self._free.pop()[0], False
         if self._made < self._most_buffers:
             self._made += 1
-            return np.empty((self._source.size, self._source.size), dtype=self._source.dtype)
+            n = self._source.size
+            return np.empty((n, n), dtype=self._source.dtype), False
         return None
 
-    def give_back(self, gram: Gram) -> None:
-        """The Gram matrix is not needed any more. Not thread-safe."""
-        self._free.append(gram)
+    def give_back(self, gram: Gram, gamma: int) -> None:
+        """The matrix of a width is not needed now. Not thread-safe."""
+        self._free.append((gram, gamma))
 
-    def build(self, gamma: int, out: Gram | None, threads: int) -> _Kernel:
-        """The kernel of a width, with its matrix in ``out`` if it is stored."""
+    def build(self, gamma: int, memory: tuple[Gram, bool] | None, threads: int) -> _Kernel:
+        """The kernel of a width, with its matrix in ``memory`` if it is stored."""
         width = self._grid.gammas[gamma]
-        if out is None:
+        if memory is None:
             return _Kernel(None, self._source.points(width))
-        self._source.fill(width, out, threads)
-        return _Kernel(out, None)
+        gram, filled = memory
+        if not filled:
+            self._source.fill(width, gram, threads)
+        return _Kernel(gram, None)
+
+    def head_start(self, cell: int, n_classes: int) -> HeadStart | None:
+        """What is known of the fit of a cell to all rows; None if it is not remembered."""
+        if any(fold.classes.size < n_classes for fold in self._folds):
+            return None
+        total = np.zeros((len(self._placed[0]), self._source.size))
+        times = np.zeros_like(total)
+        for split, own in enumerate(self._placed):
+            for number, placed in enumerate(own):
+                alpha = self._solved.get((cell, split, number))
+                if alpha is None:
+                    return None
+                rows = placed.problem.rows[placed.at]
+                total[number, rows] += alpha
+                times[number, rows] += 1.0
+        gamma = self._grid.gamma_number[cell]
+        own_entries = self._source.rounds(self._grid.gammas[gamma])
+        gram = next((gram for gram, of in self._free if of == gamma and own_entries), None)
+        return HeadStart(total / np.maximum(times, 1.0), self._order, gram)
 
     def solve(
         self, task: _Task, kernel: _Kernel, tol: float, on_cells: Callable[[int], None]
     ) -> None:
         """Follow the path of one binary problem, and note what is solved of it."""
         placed, cells = task.placed, task.answers.cells[task.part]
+        known = [self._solved.get((cell, task.split, task.number)) for cell in cells]
+        starts = np.array([alpha for alpha in known if alpha is not None])
         outcome = _core.solve_fold_path(
             kernel.matrix,
             kernel.points,
@@ -223,11 +265,16 @@ class GramSearch:
             self._fit_intercept,
             self._grid.p[cells],
             self._grid.C[cells],
+            starts if len(starts) == len(cells) else None,
             tol,
             self._more_rounds,
+            self._remembers,
             on_cells,
             self._source.cancel,
         )
+        if self._remembers:
+            for cell, alpha in zip(cells, outcome["alpha"], strict=False):
+                self._solved[cell, task.split, task.number] = alpha
         supports = np.empty(outcome["supports"].shape, dtype=np.bool_)
         supports[:, placed.at] = outcome["supports"]
         task.answers.add(
@@ -311,7 +358,7 @@ class _Crew:
                     return lambda: self._solve(task)
                 if self._building is None:
                     stored = self._search.stores(gamma)
-                    memory = self._search.buffer() if stored else None
+                    memory = self._search.buffer(gamma) if stored else None
                     if memory is not None or not stored:
                         self._building = gamma
                         # Alone, it may use the threads of those who wait for it.
@@ -319,22 +366,25 @@ class _Crew:
                         return lambda: self._build(gamma, memory, threads)
                 self._changed.wait(0.1)
 
-    def _build(self, gamma: int, memory: Gram | None, threads: int) -> None:
-        built = _Kernel(memory, None)
+    def _build(self, gamma: int, memory: tuple[Gram, bool] | None, threads: int) -> None:
+        built = None
         try:
             built = self._search.build(gamma, memory, threads)
         except InterruptedError:
-            return  # cancelled
+            pass  # cancelled
         finally:
             with self._changed:
                 self._building = None
-                self._kernels[gamma] = built
+                if built is not None:
+                    self._kernels[gamma] = built
+                elif memory is not None:
+                    self._search.give_back(memory[0], _NO_WIDTH)
                 self._changed.notify_all()
 
     def _release(self, gamma: int) -> None:
         matrix = self._kernels.pop(gamma).matrix
         if matrix is not None:
-            self._search.give_back(matrix)
+            self._search.give_back(matrix, gamma)
 
     def _solve(self, task: _Task) -> None:
         try:

@@ -74,6 +74,9 @@ class RowSearch:
                 raise
             listener.on_width(gamma, answers)
 
+    def head_start(self, cell: int, n_classes: int) -> None:
+        """Nothing is known of the fit of a cell to all rows."""
+
     def _follow(
         self,
         answers: Sequence[FoldAnswers],
