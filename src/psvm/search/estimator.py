@@ -18,7 +18,7 @@ from psvm.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.kernels import KERNELS, Kernel
 from psvm.linear import LinearPSVC
 from psvm.search.engines import choose_engines
-from psvm.search.explore import COARSE, Explorer
+from psvm.search.explore import COARSE, FINE, Explorer
 from psvm.search.folds import make_fold, read_splits
 from psvm.search.grid import make_grid
 from psvm.search.routing import routed_in_fit, routed_in_score, router_of
@@ -277,7 +277,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             grid,
             folds,
             problems,
-            tol=COARSE,
+            tol=FINE,
             cache_bytes=check.check_cache_size(self.cache_size),
             threads=check.check_threads(self.n_jobs),
         )
