@@ -14,21 +14,22 @@
 namespace psvm {
 
 // Brings a block's Gram matrix up to date with the members that joined at `places`; `all` are the
-// kernel's numbers of all members. `entries` is working memory.
-template <class T>
-void compute_joined(const KernelRows<T>& kernel, Rows all, Rows places, std::vector<T>& entries,
-                    Block<T>& block, RunControl& run) {
+// kernel's numbers of all members. `between(rows, columns, out, stride)` gives entries; `entries` is
+// working memory.
+template <class T, class Between>
+void join(const KernelRows<T>& kernel, const Between& between, Rows all, Rows places,
+          std::vector<T>& entries, Block<T>& block, RunControl& run) {
   const auto q = static_cast<index_t>(all.size()), count = static_cast<index_t>(places.size());
   const index_t stride = block.stride;
   if (count == q) {
-    kernel.between(all, all, block.gram.data(), stride, run);
+    between(all, all, block.gram.data(), stride);
   } else {
     // An odd number of cache lines: entries a power of two apart would share a cache set.
     const index_t width = ((q + lanes<T> - 1) / lanes<T> | 1) * lanes<T>;
     std::vector<index_t> joined;
     for (const index_t place : places) joined.push_back(all[static_cast<std::size_t>(place)]);
     entries.resize(joined.size() * static_cast<std::size_t>(width));
-    kernel.between(joined, all, entries.data(), width, run);
+    between(joined, all, entries.data(), width);
     // Mirrored in squares that stay in cache, a line of `lanes` entries on each side.
     run.parallel_for((q + 8 * lanes<T> - 1) / (8 * lanes<T>), [&](index_t task) {
       const index_t begin = task * 8 * lanes<T>, end = std::min(begin + 8 * lanes<T>, q);
@@ -65,13 +66,15 @@ class BlockMembers {
   void choose(const std::vector<index_t>& chosen, std::vector<char>& marks) {
     const auto mark = [&](index_t row) -> char& { return marks[static_cast<std::size_t>(row)]; };
     if (!keeps_places_ || chosen.size() != rows_.size()) {
-      if (chosen == rows_) return;
+      if (chosen == rows_) return joined_.clear();
       rows_ = chosen;
+      up_to_date_ = false;
       joined_.resize(rows_.size());
       std::iota(joined_.begin(), joined_.end(), index_t(0));
       return;
     }
     joined_.clear();
+    up_to_date_ = false;
     for (const index_t row : chosen) mark(row) = 1;
     for (index_t place = 0; place < size(); ++place) {
       char& stays = mark(rows_[static_cast<std::size_t>(place)]);
@@ -84,15 +87,19 @@ class BlockMembers {
     for (const index_t row : chosen) mark(row) = 0;
   }
 
+  // Places of the members that have joined since the last `choose`; all of them if that is many.
+  const std::vector<index_t>& joined() const { return joined_; }
+
   // Brings the block's Gram matrix up to date; `kernel_row(row)` is a row's number in the kernel.
-  template <class KernelRow>
-  void update(Block<T>& block, bool phantom, const KernelRow& kernel_row, RunControl& run) {
-    if (joined_.empty()) return;
+  template <class KernelRow, class Between>
+  void update(Block<T>& block, bool phantom, const KernelRow& kernel_row, const Between& between,
+              RunControl& run) {
+    if (up_to_date_) return;
     block.resize(size(), phantom);
     std::vector<index_t> all;
     for (const index_t row : rows_) all.push_back(kernel_row(row));
-    compute_joined<T>(kernel_, all, joined_, entries_, block, run);
-    joined_.clear();
+    join<T>(kernel_, between, all, joined_, entries_, block, run);
+    up_to_date_ = true;
   }
 
  private:
@@ -101,7 +108,8 @@ class BlockMembers {
 
   const KernelRows<T>& kernel_;
   const bool keeps_places_;
-  std::vector<index_t> rows_, joined_;  // joined_: places whose entries are not up to date
+  std::vector<index_t> rows_, joined_;
+  bool up_to_date_ = true;
   std::vector<T> entries_;
 };
 

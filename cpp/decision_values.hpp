@@ -96,6 +96,33 @@ class DecisionValues {
     for (std::size_t k = 0; k < members.size(); ++k) values_[at(members[k])] = values[k];
   }
 
+  // Whether so many rows can be kept in memory, where changes of their coefficients will find them.
+  bool can_keep(index_t count) const {
+    if (!cache_) return false;
+    for (const int s : segments_)
+      if (cache_->rows_that_fit(s) < 4 * count) return false;
+    return true;
+  }
+  // out[a * stride + b] = K(rows[a], columns[b]), numbers of the kernel, by way of whole rows that are
+  // kept.
+  void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) {
+    for (const int s : segments_) {
+      std::vector<std::size_t> which;
+      std::vector<index_t> offset;
+      for (std::size_t b = 0; b < columns.size(); ++b)
+        if (columns[b] >= kernel_.begin(s) && columns[b] < kernel_.begin(s + 1)) {
+          which.push_back(b);
+          offset.push_back(columns[b] - kernel_.begin(s));
+        }
+      for_cached(rows, s, run, [&](std::size_t first, const std::vector<const T*>& from) {
+        for (std::size_t a = 0; a < from.size(); ++a)
+          for (std::size_t k = 0; k < which.size(); ++k)
+            out[static_cast<index_t>(first + a) * stride + static_cast<index_t>(which[k])] =
+                from[a][offset[k]];
+      });
+    }
+  }
+
   // Whether rows that are left behind would save anything, that is entries are computed each time.
   bool can_leave_rows() const { return kernel_.points() && !cache_; }
   bool has_stale_rows() const { return !stale_.empty(); }
@@ -198,15 +225,23 @@ class DecisionValues {
   }
 
   void apply_cached(const Changes& changes, int segment, double* out, RunControl& run) {
+    for_cached(
+        changes.rows, segment, run, [&](std::size_t first, const std::vector<const T*>& rows) {
+          apply_stored<T>(rows, changes.by.data() + first, kernel_.length(segment), out, run);
+        });
+  }
+
+  // Calls use(first, pointers) for batches of kernel rows, from rows[first] on, over a segment.
+  template <class Use>
+  void for_cached(Rows rows, int segment, RunControl& run, const Use& use) {
     const auto batch =
         static_cast<std::size_t>(std::min<index_t>(256, cache_->rows_that_fit(segment)));
-    for (std::size_t first = 0; first < changes.rows.size(); first += batch) {
-      const std::size_t count = std::min(batch, changes.rows.size() - first);
-      const Rows some = Rows(changes.rows).subspan(first, count);
-      const auto rows = cache_->fetch(some, segment, scratch_, run);
+    for (std::size_t first = 0; first < rows.size(); first += batch) {
+      const std::size_t count = std::min(batch, rows.size() - first);
+      const auto kept = cache_->fetch(rows.subspan(first, count), segment, scratch_, run);
       std::vector<const T*> pointers;
-      for (const auto& row : rows) pointers.push_back(row.get());
-      apply_stored<T>(pointers, changes.by.data() + first, kernel_.length(segment), out, run);
+      for (const auto& row : kept) pointers.push_back(row.get());
+      use(first, pointers);
     }
   }
 

@@ -279,7 +279,14 @@ class WorkingSetSolver {
     const std::vector<index_t>& selected = members_.rows();
     const index_t q = members_.size();
     const auto kernel_row = [&](index_t i) { return decision_.kernel_row(i); };
-    members_.update(block_, !problem_.fit_intercept, kernel_row, run_);
+    const bool whole_rows = wants_whole_rows();
+    const auto between = [&](Rows rows, Rows columns, T* out, index_t stride) {
+      if (whole_rows)
+        decision_.between(rows, columns, out, stride, run_);
+      else
+        kernel_.between(rows, columns, out, stride, run_);
+    };
+    members_.update(block_, !problem_.fit_intercept, kernel_row, between, run_);
     for (index_t k = 0; k < q; ++k) {
       const std::size_t i = at(selected[at(k)]);
       block_.y[at(k)] = rows_.y(i);
@@ -297,6 +304,7 @@ class WorkingSetSolver {
     indefinite_ |= solved.indefinite;
     unbounded_ |= solved.unbounded && hard_margin_;
     std::vector<index_t> changed;
+    count_joined_changes();
     for (index_t k = 0; k < q; ++k) {
       const std::size_t i = at(selected[at(k)]);
       if (block_.alpha[at(k)] == rows_.alpha(i)) continue;
@@ -307,6 +315,22 @@ class WorkingSetSolver {
     last_changed_ = static_cast<index_t>(changed.size());
     total_changed_ += last_changed_;
     return last_changed_;
+  }
+
+  // Whether the rows of the members that join are computed as a whole, before the block is solved: they
+  // will be needed if the variables change. Where nearly all do (narrow kernels of several classes), the
+  // entries of the block are then picked instead of computed (gamma x 10: usps 1.3, mnist 1.5 times faster).
+  bool wants_whole_rows() const {
+    const auto joined = static_cast<index_t>(members_.joined().size());
+    const double wasted = (1.0 - joined_changes_) * static_cast<double>(n_);
+    return wasted < static_cast<double>(members_.size()) && decision_.can_keep(joined);
+  }
+  void count_joined_changes() {
+    if (members_.joined().empty()) return;
+    index_t changes = 0;
+    for (const index_t k : members_.joined())
+      changes += block_.alpha[at(k)] != rows_.alpha(at(members_.rows()[at(k)]));
+    joined_changes_ = static_cast<double>(changes) / static_cast<double>(members_.joined().size());
   }
 
   // --- a part instead of a block -----------------------------------------------------------------
@@ -430,6 +454,7 @@ class WorkingSetSolver {
          total_alpha_ = 0.0, total_cost_ = 0.0;
   bool indefinite_ = false, unbounded_ = false;
   index_t total_changed_ = 0, last_changed_ = 0, last_steps_ = 0;
+  double joined_changes_ = 0.0;  // share of the members that joined last whose variables changed
   bool no_memory_for_part_ = false;
   std::unique_ptr<StoredPart<T>> part_;  // where entries are stored
   index_t part_rows_ = 0;                // rows that rounds take place among; 0: all
