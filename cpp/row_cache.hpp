@@ -12,6 +12,10 @@
 
 #include "kernel_rows.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace psvm {
 
 // Thread-safe: a row handed out stays alive until its last user lets go, evicted or not.
@@ -36,7 +40,9 @@ class RowCache {
     const std::lock_guard lock(mutex_);
     const double granted = std::min(bytes, 0.5 * (capacity_ - reserved_));
     reserved_ += granted;
+    const double before = used_;
     evict(0.0);
+    if (before - used_ > 0.1 * capacity_) return_free_memory();
     return granted;
   }
   void give_back(double bytes) {
@@ -68,18 +74,16 @@ class RowCache {
     scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(length) * missing.size()));
     kernel_.store_rows(missing, segment, scratch.data(), length, run);
     const std::lock_guard lock(mutex_);
-    for (std::size_t m = 0; m < missing.size(); ++m) {
-      found[missing_at[m]] = copy_of(scratch.data() + static_cast<index_t>(m) * length, length);
-      insert(key(missing[m], segment), found[missing_at[m]],
-             static_cast<double>(length) * sizeof(T));
-    }
+    for (std::size_t m = 0; m < missing.size(); ++m)
+      found[missing_at[m]] = insert(key(missing[m], segment),
+                                    scratch.data() + static_cast<index_t>(m) * length, length);
     return found;
   }
 
  private:
   struct Entry {
     Row row;
-    double bytes;
+    index_t length;
     typename std::list<std::int64_t>::iterator position;
   };
 
@@ -87,28 +91,41 @@ class RowCache {
     return static_cast<std::int64_t>(row) * kernel_.segments() + segment;
   }
 
-  static Row copy_of(const T* data, index_t length) {
-    Row row(new T[static_cast<std::size_t>(length)]);
+  // A copy of a row, which is kept if it fits.
+  Row insert(std::int64_t at, const T* data, index_t length) {
+    const double bytes = static_cast<double>(length) * sizeof(T);
+    const bool fits = !entries_.count(at) && bytes <= capacity_ - reserved_;
+    Row row = fits ? evict(bytes, length) : nullptr;
+    if (!row) row = Row(new T[static_cast<std::size_t>(length)]);
     std::copy(data, data + length, row.get());
+    if (!fits) return row;
+    recent_.push_front(at);
+    entries_.emplace(at, Entry{row, length, recent_.begin()});
+    used_ += bytes;
     return row;
   }
 
-  void insert(std::int64_t at, const Row& row, double bytes) {
-    if (entries_.count(at) || bytes > capacity_ - reserved_) return;
-    evict(bytes);
-    recent_.push_front(at);
-    entries_.emplace(at, Entry{row, bytes, recent_.begin()});
-    used_ += bytes;
+  // Rows that are dropped leave holes that only rows fill again: other memory would be taken from the
+  // system in addition.
+  static void return_free_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
   }
 
-  // Drops the rows not used for longest until `bytes` more fit.
-  void evict(double bytes) {
+  // Drops the rows not used for longest until `bytes` more fit. Returns one of the given length, if
+  // nobody else has it: memory that is given to the system and taken anew ends up in pieces.
+  Row evict(double bytes, index_t length = 0) {
+    Row again;
     while (used_ + bytes > capacity_ - reserved_ && !recent_.empty()) {
       const auto oldest = entries_.find(recent_.back());
-      used_ -= oldest->second.bytes;
+      Entry& entry = oldest->second;
+      used_ -= static_cast<double>(entry.length) * sizeof(T);
+      if (entry.length == length && entry.row.use_count() == 1) again = std::move(entry.row);
       entries_.erase(oldest);
       recent_.pop_back();
     }
+    return again;
   }
 
   const KernelRows<T>& kernel_;
