@@ -110,9 +110,9 @@ class FoldPath {
 
   // --- a new cell ------------------------------------------------------------------------------
 
-  // The start of a cell, unless it is given. For the same p: the last alpha or its multiple with the largest dual, for
-  // which no kernel row is needed. For another p: the alpha that the slacks of the last p at its
-  // first C have under the new loss.
+  // The start of a cell, unless it is given. For the same p: the last alpha, or its multiple with the
+  // largest dual, for which no kernel row is needed. For another p: the alpha that the slacks of the
+  // last p at its first C have under the new loss.
   void begin(const PathCell& cell) {
     const bool cold = !loss_, same_p = !cold && loss_->p == cell.p;
     std::vector<double> alpha = cold ? std::vector<double>(n_, 0.0) : rows_->alphas();

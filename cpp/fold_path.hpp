@@ -45,9 +45,9 @@ struct FoldPathResult {
   std::vector<double> alpha;           // cells x train, if wanted
 };
 
-// Solves the cells in their order, each from its start or from the solution of the one before. Cells of one p should
-// stand together, C rising. `on_cells` hears of finished cells, how many, at most every 50 ms and at the
-// end: in Python each call waits for the interpreter.
+// Solves the cells in their order, each from its start or from the solution of the one before. Cells of
+// one p should stand together, C rising. `on_cells` hears of finished cells, how many, at most every
+// 50 ms and at the end: in Python each call waits for the interpreter.
 template <class T>
 FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<PathCell>& cells,
                                const Precision& precision,
