@@ -341,9 +341,9 @@ class TrainingKernel:
         ``|x|^2 + |z|^2 - 2 <x, z>``, whose rounding error for close x and z is about
         ``4 gamma |x|^2 eps``; it must stay below half of ``tol`` on average (for other x and z the
         entry is small, and its error with it: up to there no fit of mnist, magic04 or a9a fell
-        short of ``tol`` at gamma of 1 to 100 times "scale", and all were faster, by 1.2 to 3). Sums of
-        differences (laplacian, exponential) have no such cancellation. Other kernels are not
-        bounded, and callables and matrices are given in float64: their entries are kept exact.
+        short of ``tol`` at gamma of 1 to 100 times "scale", and all were 1.2 to 3 times faster).
+        Sums of differences (laplacian, exponential) have no such cancellation. Other kernels are
+        not bounded, and callables and matrices are given in float64: their entries are kept exact.
         """
         if self.kernel.function not in _OF_DIFFERENCE or tol < 1e-5:
             return False
