@@ -131,3 +131,13 @@ def test_a_matrix_in_memory_is_not_computed_again(monkeypatch):
     X, y = two_classes()
     PSVCCV((1,), CS, [0.05], cv=3).fit(X, y)
     assert filled == [0.05]
+
+
+def test_solutions_are_remembered_only_within_the_memory_that_the_matrix_leaves(matrices):
+    X, y = two_classes()
+    megabytes = 4e-6 * len(y) ** 2
+    search = PSVCCV((1, 2), CS, GAMMAS, cv=3)
+    clone(search).set_params(cache_size=1.01 * megabytes).fit(X, y)
+    assert not matrices
+    search.set_params(cache_size=4.0 * megabytes).fit(X, y)
+    assert matrices

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 
 # Rounds beyond the goal on small sets; every one divides the violation by ten.
 _MORE_ROUNDS = 4
-# Share of ``cache_size`` that solutions to start from may take.
+# Share of what the matrices leave of ``cache_size`` that solutions to start from may take.
 _SOLUTIONS = 0.125
 
 
@@ -84,6 +84,7 @@ def choose_engines(
     if plan is None and any(source.stores(gamma) for gamma in grid.gammas):
         return Engines(whole_fits, whole_fits)
     rows = sum(problem.rows.size for own in problems for problem in own)
+    left = cache_bytes - (0.0 if plan is None else plan.bytes(n))
     search = GramSearch(
         source,
         order,
@@ -93,7 +94,7 @@ def choose_engines(
         fit_intercept=bool(model.fit_intercept),
         buffers=0 if plan is None else plan.buffers,
         more_rounds=0 if n > SMALL else _MORE_ROUNDS,
-        remembers=n > SMALL and 8.0 * grid.size * rows <= _SOLUTIONS * cache_bytes,
+        remembers=n > SMALL and 8.0 * grid.size * rows <= _SOLUTIONS * left,
         threads=threads,
     )
     return Engines(search, search if n > SMALL else whole_fits)

@@ -57,6 +57,10 @@ class MemoryPlan:
             return cls(wanted, True)
         return cls(min(wanted, matrices), False)
 
+    def bytes(self, n: int) -> float:
+        """What the matrices of float32 over n rows take."""
+        return 4.0 * float(n) ** 2 * (self.buffers + self.distances)
+
 
 @dataclass
 class GramSource:
