@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from psvm import PSVC, LinearPSVC
-from psvm.cli import columnar, main, matrices, sources
+from psvm.cli import app, columnar, main, matrices, sources
 from psvm.persistence import load, save
 
 
@@ -141,6 +142,18 @@ def test_warnings_are_one_line(tmp_path, capfd, shared):
     assert code == 0
     assert err.startswith("psvm: warning: LinearPSVC is at relative gap")
     assert err.count("\n") == 1
+
+
+def test_warnings_for_programmers_are_not_shown(capfd, monkeypatch):
+    """An import that Ctrl-C ends leaves files open."""
+
+    def interrupted(*_, **__):
+        for kind in (ResourceWarning, DeprecationWarning, UserWarning):
+            warnings.warn(kind.__name__, kind, stacklevel=2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "app", interrupted)
+    assert run(capfd, "info") == (130, "", "psvm: warning: UserWarning\n")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -104,26 +105,44 @@ def test_a_folder_that_is_read_only(tmp_path, shared):
 
 
 @UNIX
-def test_ctrl_c_in_a_prediction_leaves_the_old_file(tmp_path, shared):
+@pytest.mark.parametrize("when", ["it starts", "it waits for data"])
+def test_ctrl_c_in_a_prediction_leaves_the_old_file(tmp_path, shared, when):
     old = tmp_path / "p.csv"
     old.write_text("old")
     process = start("predict", shared / "iris.psvm", "-", "-o", old, stdin=subprocess.PIPE)
-    try:
-        # Standard input is never closed, so the command waits for more beside its hidden file.
+
+    def soon(what):
         deadline = time.monotonic() + 300
-        while len(list(tmp_path.iterdir())) < 2:
+        while not what():
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.05)
+
+    try:
+        # Standard input is never closed, so the command waits for more beside its hidden file.
+        soon(lambda: len(list(tmp_path.iterdir())) == 2)
+        if when == "it waits for data":
+            process.stdin.write(b"sepal length,")
+            process.stdin.flush()
+            soon(lambda: unread(process.stdin) == 0)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         assert process.stderr.read() == b""
     finally:
         process.kill()
+        process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
             stream.close()
     assert old.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+
+
+def unread(pipe):
+    """How many bytes wait in a pipe."""
+    import fcntl  # not on Windows
+    import termios
+
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 # --- larger than memory --------------------------------------------------------------------------

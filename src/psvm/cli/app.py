@@ -120,9 +120,12 @@ def _forget_output() -> None:
 
 
 def _show_warnings_in_one_line() -> None:
-    """Warnings for the user are lines like errors; those for programmers are not shown."""
+    """Warnings for the user are lines like errors; those for programmers are not shown.
+
+    Among these are files left open where Ctrl-C ends an import.
+    """
     warnings.simplefilter("default")
-    for kind in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+    for kind in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning):
         warnings.simplefilter("ignore", kind)
 
     def show(message: Any, *_: Any, **__: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import signal
 import sys
 import zlib
 from collections.abc import Iterator
@@ -58,6 +59,7 @@ class Source:
     """
 
     def __init__(self, path: Path) -> None:
+        _let_ctrl_c_end_reads()
         self.standard_input = str(path) == "-"
         self.name = "standard input" if self.standard_input else str(path)
         self.path: Path | None = None
@@ -111,6 +113,12 @@ class Source:
     def seekable(self) -> Path | io.BytesIO:
         """For formats that are read from their end: the file itself, else all of it in memory."""
         return self.path if self.path is not None else io.BytesIO(b"".join(self.pieces()))
+
+
+def _let_ctrl_c_end_reads() -> None:
+    """Pipes may never say more, and polars has the system resume a read after Ctrl-C."""
+    if hasattr(signal, "siginterrupt"):  # not on Windows
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 class _Rejoined(io.RawIOBase):
