@@ -49,11 +49,13 @@ bench: $(READY)/psvm $(READY)/bench
 # looked for: the interpreter never frees everything. A finding ends its process and fails the run;
 # with --capture=sys pytest does not swallow what a process says before it dies.
 # Chosen tests: every kernel, dense and sparse rows, float32 and float64, several classes, both
-# linear solvers, blocks of rows; not the tests that measure memory, which the sanitizer takes.
+# linear solvers, blocks of rows, searches; not the tests that measure memory, which the sanitizer
+# takes.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 \
 	-D_GLIBCXX_ASSERTIONS
 SANITIZED := core kernels svc_storage storage equal_rows multiclass coordinate_descent \
-	proximal_newton linear_blocks linear_choice linear_oracle svc_oracle svc_parameters
+	proximal_newton linear_blocks linear_choice linear_oracle svc_oracle svc_parameters \
+	search search_refit
 gcc_library = $(shell $(CXX) -print-file-name=$(1))
 
 sanitize: $(READY)/sanitize

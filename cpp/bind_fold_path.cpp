@@ -12,16 +12,17 @@ using namespace psvm;
 
 namespace {
 
-using Gram = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using ConstGram = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Gram = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 using Starts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
-template <class AnyGram>
-index_t side(const AnyGram& gram) {
+template <class T>
+Square<T> view(const Gram<T>& gram) {
   if (gram.shape(0) != gram.shape(1)) throw nb::value_error("the Gram matrix must be square");
-  return static_cast<index_t>(gram.shape(0));
+  if (gram.shape(0) > 1 && (gram.stride(1) != 1 || gram.stride(0) < gram.stride(1)))
+    throw nb::value_error("the rows of the Gram matrix must be contiguous");
+  return {gram.data(), static_cast<index_t>(gram.shape(0)), gram.stride(0)};
 }
 
 std::vector<ColumnRange> as_ranges(const Ranges& ranges, index_t columns) {
@@ -48,7 +49,7 @@ FoldRows as_fold_rows(const Indices& indices, const Ranges& ranges, index_t colu
 }
 
 template <class T>
-nb::dict fold_path(const std::optional<ConstGram<T>>& gram, const Kernel<T>* kernel,
+nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* kernel,
                    const Indices& train, const Vector<double>& y, const Vector<double>& cost,
                    const Indices& held_out, const Ranges& train_columns,
                    const Ranges& held_out_columns, bool fit_intercept, const Vector<double>& ps,
@@ -57,9 +58,16 @@ nb::dict fold_path(const std::optional<ConstGram<T>>& gram, const Kernel<T>* ker
                    Cancel* cancel) {
   if (gram.has_value() == (kernel != nullptr))
     throw nb::value_error("either a Gram matrix or a kernel is needed");
-  const index_t n = gram ? side(*gram) : kernel->rows->size();
   FoldProblem<T> problem{};
-  problem.kernel = {gram ? gram->data() : nullptr, n, kernel ? &as_points(*kernel) : nullptr};
+  index_t n = 0;
+  if (gram) {
+    const Square<const T> matrix = view(*gram);
+    n = matrix.size;
+    problem.kernel = {matrix.data, matrix.stride, nullptr};
+  } else {
+    n = kernel->rows->size();
+    problem.kernel = {nullptr, 0, &as_points(*kernel)};
+  }
   problem.train = as_fold_rows(train, train_columns, n);
   problem.held_out = as_fold_rows(held_out, held_out_columns, n);
   problem.y = y.data();
@@ -106,29 +114,30 @@ namespace psvm {
 void bind_fold_path(nb::module_& m) {
   m.def(
       "fill_gram",
-      [](const Kernel<float>& kernel, Gram out, int threads, Cancel* cancel) {
-        if (side(out) != kernel.rows->size() || kernel.rows->segments() != 1)
+      [](const Kernel<float>& kernel, const Gram<float>& out, int threads, Cancel* cancel) {
+        const Square<float> matrix = view(out);
+        if (matrix.size != kernel.rows->size() || kernel.rows->segments() != 1)
           throw nb::value_error("out must have one row per row of a kernel of one segment");
         without_lock(threads, cancel,
-                     [&](RunControl& run) { fill_gram(*kernel.rows, out.data(), run); });
+                     [&](RunControl& run) { fill_gram(*kernel.rows, matrix, run); });
       },
       "kernel"_a, "out"_a, "threads"_a, "cancel"_a.none());
   m.def(
       "distances_of_products",
-      [](Gram gram, int threads, Cancel* cancel) {
-        const index_t n = side(gram);
-        without_lock(threads, cancel,
-                     [&](RunControl& run) { distances_of_products(gram.data(), n, run); });
+      [](const Gram<float>& gram, int threads, Cancel* cancel) {
+        const Square<float> matrix = view(gram);
+        without_lock(threads, cancel, [&](RunControl& run) { distances_of_products(matrix, run); });
       },
       "gram"_a, "threads"_a, "cancel"_a.none());
   m.def(
       "rbf_of_distances",
-      [](const ConstGram<float>& distances, double gamma, Gram out, int threads, Cancel* cancel) {
-        const index_t n = side(out);
-        if (side(distances) != n) throw nb::value_error("the matrices differ in size");
-        without_lock(threads, cancel, [&](RunControl& run) {
-          rbf_of_distances(distances.data(), n, gamma, out.data(), run);
-        });
+      [](const Gram<const float>& distances, double gamma, const Gram<float>& out, int threads,
+         Cancel* cancel) {
+        const Square<const float> from = view(distances);
+        const Square<float> to = view(out);
+        if (from.size != to.size) throw nb::value_error("the matrices differ in size");
+        without_lock(threads, cancel,
+                     [&](RunControl& run) { rbf_of_distances(from, gamma, to, run); });
       },
       "distances"_a, "gamma"_a, "out"_a, "threads"_a, "cancel"_a.none());
   const auto bind_path = [&]<class T>(T) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "aligned.hpp"
 #include "kernel_rows.hpp"
 #include "loss.hpp"
 
@@ -20,12 +21,14 @@ template <class T>
 struct Block {
   index_t size = 0;    // variables, the phantom included
   index_t stride = 0;  // of the Gram matrix and length of every array: size rounded up to lanes
-  std::vector<T> gram, diagonal, score;
-  std::vector<T> curvature;  // K_kk + slope of slack_of at alpha_k
-  std::vector<T> up, low;    // 0 where a step is allowed, -inf / +inf where not
+  AlignedMemory<T> gram;
+  AlignedVector<T> diagonal, score;
+  AlignedVector<T> curvature;  // K_kk + slope of slack_of at alpha_k
+  AlignedVector<T> up, low;    // 0 where a step is allowed, -inf / +inf where not
   std::vector<double> y, alpha, cost, slack;
   bool phantom = false;  // whether the last variable is the phantom
 
+  // The Gram matrix of the variables is the caller's to fill in.
   void resize(index_t variables, bool with_phantom);
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "aligned.hpp"
 #include "dense_tiles.hpp"
 #include "kernel_rows.hpp"
 
@@ -282,7 +283,7 @@ class DensePoints final : public Points<T> {
   index_t features_;
   KernelSpec spec_;
   std::vector<index_t> first_panel_;
-  std::vector<T> panels_, norms_;
+  AlignedVector<T> panels_, norms_;
 };
 
 template <class T, class S>

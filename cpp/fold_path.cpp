@@ -7,6 +7,7 @@
 #include "fold_path.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -14,6 +15,7 @@
 
 #include "block_sizes.hpp"
 #include "block_smo.hpp"
+#include "held_out_values.hpp"
 #include "intercept_search.hpp"
 #include "row_states.hpp"
 #include "violators.hpp"
@@ -43,7 +45,7 @@ class FoldPath {
         n_(problem.train.rows.size()),
         points_(pick(problem.train)),
         held_out_points_(pick(problem.held_out)),
-        train_(problem.kernel, problem.train.rows, problem.train, points_.get(), points_.get()),
+        train_(problem.kernel, problem.train, points_.get()),
         held_out_(problem.kernel, problem.train.rows, problem.held_out, points_.get(),
                   held_out_points_.get()),
         cost_(n_, 0.0),
@@ -81,14 +83,16 @@ class FoldPath {
       intercept_ =
           intercepts_.best(*loss_, problem_.y, cost_.data(), decision_.data(), n_, intercept_);
     if (slack_of_first_.empty()) keep_slacks();
-    held_out_.follow(every_, train_.coef(), run_);
     return outcome;
   }
 
-  void decision(double* out) const {
-    for (std::size_t k = 0; k < problem_.held_out.rows.size(); ++k)
-      out[k] = held_out_[k] + intercept_;
+  // Has the decision values of the held-out rows in this cell written to `out`: by `finish_held_out`
+  // at the latest.
+  void hold_out(double* out) {
+    held_out_.add(train_.coef(), intercept_, out);
+    if (held_out_.full()) held_out_.finish(run_);
   }
+  void finish_held_out(RunControl& run) { held_out_.finish(run); }
 
   std::vector<double> alpha() const { return rows_->alphas(); }
 
@@ -141,7 +145,6 @@ class FoldPath {
       if (loss_->bounded()) alpha[k] = std::min(alpha[k], cost_[k]);
     }
     train_.multiply(t);
-    held_out_.multiply(t);
   }
 
   void keep_slacks() {
@@ -397,7 +400,8 @@ class FoldPath {
   std::size_t capacity_ = 0;  // variables that the block may hold; it never shrinks
   std::unique_ptr<PNormHinge> loss_;
   const std::unique_ptr<Points<T>> points_, held_out_points_;  // of the training rows, of others
-  FoldValues<T> train_, held_out_;
+  FoldValues<T> train_;
+  HeldOutValues<T> held_out_;
   std::vector<double> cost_, decision_;  // one value per training row
   std::vector<index_t> every_;           // training row
   std::optional<RowStates> rows_;
@@ -432,12 +436,12 @@ FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<
     told = result.cells.size();
     told_at = run.seconds();
   };
+  FoldPath<T> path(problem, precision, run);
   try {
-    FoldPath<T> path(problem, precision, run);
     for (std::size_t c = 0; c < cells.size(); ++c) {
       run.check();
       const CellOutcome outcome = path.solve(cells[c]);
-      path.decision(result.decision.data() + c * held_out);
+      path.hold_out(result.decision.data() + c * held_out);
       path.supports(result.supports.data() + c * train);
       if (precision.keep_alpha) {
         const std::vector<double> alpha = path.alpha();
@@ -449,6 +453,9 @@ FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<
   } catch (const Cancelled&) {
     // What is finished is kept.
   }
+  std::atomic<bool> never = false;
+  RunControl to_the_end(1, {}, &never);
+  path.finish_held_out(to_the_end);
   tell();
   result.decision.resize(result.cells.size() * held_out);
   result.supports.resize(result.cells.size() * train);

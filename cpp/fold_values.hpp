@@ -1,4 +1,4 @@
-// Decision values of some rows of the data, for one binary problem of one split.
+// Decision values of the training rows of one binary problem of one split.
 //
 // The kernel matrix is stored, shared by all splits, problems and cells of a search, and its rows are
 // read; or nothing is stored and its entries are computed from points, where that is no slower.
@@ -33,20 +33,18 @@ struct FoldKernel {
 template <class T>
 class FoldValues {
  public:
-  // Values of the rows `of`, as sums over the rows `train`; where the matrix is not stored, these are
-  // also given as points.
-  FoldValues(const FoldKernel<T>& kernel, Rows train, const FoldRows& of,
-             const Points<T>* train_points, const Points<T>* points)
-      : kernel_(kernel), train_(train), of_(of), train_points_(train_points), points_(points) {
-    coef_.assign(train.size(), 0.0);
-    std::size_t places = of.rows.size();
+  // Where the matrix is not stored, the rows are also given as points.
+  FoldValues(const FoldKernel<T>& kernel, const FoldRows& train, const Points<T>* points)
+      : kernel_(kernel), train_(train), points_(points) {
+    coef_.assign(train.rows.size(), 0.0);
+    std::size_t places = train.rows.size();
     if (kernel.gram)
-      for (const ColumnRange& range : of.columns) places = std::max(places, at(range.end));
+      for (const ColumnRange& range : train.columns) places = std::max(places, at(range.end));
     values_.assign(places, 0.0);
   }
 
-  double operator[](std::size_t k) const { return values_[kernel_.gram ? at(of_.rows[k]) : k]; }
-  // The coefficients of the training rows that the values belong to.
+  double operator[](std::size_t k) const { return values_[kernel_.gram ? at(train_.rows[k]) : k]; }
+  // The coefficients that the values belong to.
   const std::vector<double>& coef() const { return coef_; }
 
   // All values in the order of the rows.
@@ -55,7 +53,7 @@ class FoldValues {
       out = values_;
       return;
     }
-    for (std::size_t k = 0; k < of_.rows.size(); ++k) out[k] = values_[at(of_.rows[k])];
+    for (std::size_t k = 0; k < train_.rows.size(); ++k) out[k] = values_[at(train_.rows[k])];
   }
 
   void multiply(double t) {
@@ -67,7 +65,7 @@ class FoldValues {
     std::fill(coef_.begin(), coef_.end(), 0.0);
   }
 
-  // Brings the values up to date with new coefficients of some training rows, rounded to T.
+  // Brings the values up to date with new coefficients of some rows, rounded to T.
   void follow(const std::vector<index_t>& variables, const std::vector<double>& wanted,
               RunControl& run) {
     std::vector<index_t> changed;
@@ -80,7 +78,7 @@ class FoldValues {
       by.push_back(c);
     }
     if (!kernel_.gram)
-      points_->apply_cross(*train_points_, changed, by.data(), 0, values_.data(), run);
+      points_->apply_rows(changed, by.data(), 0, values_.data(), run);
     else
       add_stored(changed, by, run);
   }
@@ -90,17 +88,16 @@ class FoldValues {
 
   void add_stored(const std::vector<index_t>& changed, const std::vector<T>& by, RunControl& run) {
     std::vector<const T*> rows(changed.size());
-    for (const ColumnRange& range : of_.columns) {
+    for (const ColumnRange& range : train_.columns) {
       for (std::size_t r = 0; r < rows.size(); ++r)
-        rows[r] = kernel_.gram + train_[at(changed[r])] * kernel_.stride + range.begin;
+        rows[r] = kernel_.gram + train_.rows[at(changed[r])] * kernel_.stride + range.begin;
       apply_stored<T>(rows, by.data(), range.end - range.begin, values_.data() + range.begin, run);
     }
   }
 
   const FoldKernel<T>& kernel_;
-  const Rows train_;
-  const FoldRows& of_;
-  const Points<T>*const train_points_, *const points_;
+  const FoldRows& train_;
+  const Points<T>* const points_;
   std::vector<double> values_;  // by column of the Gram matrix, or by row where it is not stored
   std::vector<double> coef_;
 };

@@ -10,9 +10,9 @@ namespace {
 constexpr index_t rows_at_once = 64;
 
 template <class Body>
-void for_row_blocks(index_t n, RunControl& run, const Body& body) {
+void for_rows(index_t n, RunControl& run, const Body& body) {
   run.parallel_for((n + rows_at_once - 1) / rows_at_once, [&](index_t task) {
-    body(task * rows_at_once, std::min(n, (task + 1) * rows_at_once));
+    for (index_t i = task * rows_at_once; i < std::min(n, (task + 1) * rows_at_once); ++i) body(i);
   });
 }
 
@@ -32,40 +32,38 @@ struct RbfLoop {
 
 }  // namespace
 
-void fill_gram(const KernelRows<float>& kernel, float* out, RunControl& run) {
+void fill_gram(const KernelRows<float>& kernel, Square<float> out, RunControl& run) {
   const index_t n = kernel.size();
   // Many rows at once: the column panels are read once for all of them.
   constexpr index_t batch = 512;
   for (index_t begin = 0; begin < n; begin += batch) {
     std::vector<index_t> rows(static_cast<std::size_t>(std::min(batch, n - begin)));
     std::iota(rows.begin(), rows.end(), begin);
-    kernel.store_rows(rows, 0, out + begin * n, n, run);
+    kernel.store_rows(rows, 0, out.row(begin), out.stride, run);
     for (const index_t i : rows)
-      out[i * n + i] = static_cast<float>(kernel.diagonal()[static_cast<std::size_t>(i)]);
+      out.row(i)[i] = static_cast<float>(kernel.diagonal()[static_cast<std::size_t>(i)]);
     run.check();
   }
 }
 
-void distances_of_products(float* gram, index_t n, RunControl& run) {
-  std::vector<float> norms(static_cast<std::size_t>(n));
-  for (index_t i = 0; i < n; ++i) norms[static_cast<std::size_t>(i)] = gram[i * n + i];
-  for_row_blocks(n, run, [&](index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) {
-      float* row = gram + i * n;
-      const float own = norms[static_cast<std::size_t>(i)];
-      for (index_t j = 0; j < n; ++j)
-        row[j] = std::max((own + norms[static_cast<std::size_t>(j)]) - 2.0f * row[j], 0.0f);
-      row[i] = 0.0f;
-    }
+void distances_of_products(Square<float> gram, RunControl& run) {
+  std::vector<float> norms(static_cast<std::size_t>(gram.size));
+  for (index_t i = 0; i < gram.size; ++i) norms[static_cast<std::size_t>(i)] = gram.row(i)[i];
+  for_rows(gram.size, run, [&](index_t i) {
+    float* row = gram.row(i);
+    const float own = norms[static_cast<std::size_t>(i)];
+    for (index_t j = 0; j < gram.size; ++j)
+      row[j] = std::max((own + norms[static_cast<std::size_t>(j)]) - 2.0f * row[j], 0.0f);
+    row[i] = 0.0f;
   });
 }
 
-void rbf_of_distances(const float* distances, index_t n, double gamma, float* out,
+void rbf_of_distances(Square<const float> distances, double gamma, Square<float> out,
                       RunControl& run) {
   const auto factor = static_cast<float>(-gamma * 1.4426950408889634);
-  for_row_blocks(n, run, [&](index_t begin, index_t end) {
-    on_this_cpu<RbfLoop, const float*, index_t, float, float*>(
-        distances + begin * n, (end - begin) * n, factor, out + begin * n);
+  for_rows(out.size, run, [&](index_t i) {
+    on_this_cpu<RbfLoop, const float*, index_t, float, float*>(distances.row(i), out.size, factor,
+                                                               out.row(i));
   });
 }
 

@@ -5,13 +5,23 @@
 
 namespace psvm {
 
-// out[i * n + j] = K(i, j) over all rows of a kernel of one segment.
-void fill_gram(const KernelRows<float>& kernel, float* out, RunControl& run);
+// A square matrix of the caller: row i starts at data + i * stride.
+template <class T>
+struct Square {
+  T* data;
+  index_t size, stride;
+
+  T* row(index_t i) const { return data + i * stride; }
+};
+
+// out(i, j) = K(i, j) over all rows of a kernel of one segment.
+void fill_gram(const KernelRows<float>& kernel, Square<float> out, RunControl& run);
 
 // Inner products <x_i, x_j> in place become squared distances |x_i - x_j|^2.
-void distances_of_products(float* gram, index_t n, RunControl& run);
+void distances_of_products(Square<float> gram, RunControl& run);
 
 // out = exp(-gamma distances)
-void rbf_of_distances(const float* distances, index_t n, double gamma, float* out, RunControl& run);
+void rbf_of_distances(Square<const float> distances, double gamma, Square<float> out,
+                      RunControl& run);
 
 }  // namespace psvm

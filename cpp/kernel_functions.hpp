@@ -25,15 +25,30 @@ struct KernelSpec {
 // How one feature of a row r and of columns c enters the sum.
 enum class Accumulate { dot, squared_distance, absolute_distance };
 
-// 2^x, relative error 6e-8 (float) or 2e-16 (double) down to the smallest normal number, to which
-// smaller results are clamped. 2^0 is exactly 1. Coefficients interpolate (2^f - 1)/f at Chebyshev
-// nodes of [-1/2, 1/2].
+// 2^x, relative error 6e-8 (float; 1.4e-7 with AVX-512) or 2e-16 (double) down to the smallest normal
+// number, to which smaller results are clamped. 2^0 is exactly 1. Coefficients interpolate
+// (2^f - 1)/f at Chebyshev nodes of [-1/2, 1/2]; those of AVX-512 minimise the largest relative error
+// over [0, 1] (8.2e-8), which spares a product and two additions (10 features: entries a tenth
+// faster).
 template <class V>
 PSVM_INLINE V exp2_of(V x) {
   using T = Scalar<V>;
   using Lane = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   typedef Lane Int __attribute__((vector_size(sizeof(V))));
-  if constexpr (std::is_same_v<T, float>) {
+#ifdef PSVM_ASM
+  if constexpr (std::is_same_v<T, float> && has_mask_registers<V>) {
+    x = vmax<V>(x, broadcast<V>(-126.0f));
+    const V f = above_floor<V>(x);
+    V y = broadcast<V>(0.0018671314779488823f);
+    y = y * f + 0.009017024660265906f;
+    y = y * f + 0.05579992042465428f;
+    y = y * f + 0.24016444655288713f;
+    y = y * f + 0.6931513123652508f;
+    y = y * f + 1.0f;
+    return times_two_to_floor<V>(y, x);
+  } else
+#endif
+      if constexpr (std::is_same_v<T, float>) {
     x = vmax<V>(x, broadcast<V>(-126.0f));
     const V magic = broadcast<V>(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
     const V shifted = x + magic;

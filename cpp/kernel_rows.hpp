@@ -55,10 +55,16 @@ class KernelRows {
   std::vector<double> diagonal_;
 };
 
-// out[j] += sum_r coef[r] * matrix[r][j] over stored rows, in parallel over columns.
+// out[q * stride + j] += sum_r coef[q * rows.size() + r] * rows[r][j] for every q < combinations, over
+// stored rows, in parallel over columns.
+template <class T>
+void combine_stored(std::span<const T* const> rows, const T* coef, index_t combinations,
+                    index_t columns, double* out, index_t stride, RunControl& run);
 template <class T>
 void apply_stored(std::span<const T* const> rows, const T* coef, index_t columns, double* out,
-                  RunControl& run);
+                  RunControl& run) {
+  combine_stored<T>(rows, coef, 1, columns, out, 0, run);
+}
 
 // A view of a dense array as the binding hands it over.
 template <class S>

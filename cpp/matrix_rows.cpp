@@ -7,73 +7,107 @@
 namespace psvm {
 namespace {
 
-// out[j] += sum_r coef[r] * rows[r][j], eight rows at a time: float sums of these, double sums of all
-// (four rows measured 1.2 times slower).
+// out[q * stride + j] += sum_r coef[q * count + r] * rows[r][j], eight rows and up to four combinations
+// q at a time: float sums of these, double sums of all (four rows measured 1.2 times slower).
 template <class T>
-struct AxpyLoop {
+struct CombineLoop {
   static constexpr int R = 8;
 
+  struct Job {
+    const T* const* rows;
+    const T* coef;
+    index_t count, combinations;
+    double* out;
+    index_t stride;
+  };
+
   template <class Arch>
-  static PSVM_INLINE void run(const T* const* rows, const T* coef, index_t count, index_t begin,
-                              index_t end, double* out) {
+  static PSVM_INLINE void run(const Job* job, index_t begin, index_t end) {
     index_t r = 0;
-    for (; r + R <= count; r += R) several<Arch, R>(rows + r, coef + r, begin, end, out);
-    if (r + 4 <= count) {
-      several<Arch, 4>(rows + r, coef + r, begin, end, out);
+    for (; r + R <= job->count; r += R) all_combinations<Arch, R>(*job, r, begin, end);
+    if (r + 4 <= job->count) {
+      all_combinations<Arch, 4>(*job, r, begin, end);
       r += 4;
     }
-    for (; r < count; ++r) several<Arch, 1>(rows + r, coef + r, begin, end, out);
+    for (; r < job->count; ++r) all_combinations<Arch, 1>(*job, r, begin, end);
   }
 
-  template <class Arch, int rows_at_once>
-  static PSVM_INLINE void several(const T* const* rows, const T* coef, index_t begin, index_t end,
-                                  double* out) {
+  template <class Arch, int rows>
+  static PSVM_INLINE void all_combinations(const Job& job, index_t r, index_t begin, index_t end) {
+    index_t q = 0;
+    for (; q + 4 <= job.combinations; q += 4) several<Arch, rows, 4>(job, r, q, begin, end);
+    if (q + 2 <= job.combinations) {
+      several<Arch, rows, 2>(job, r, q, begin, end);
+      q += 2;
+    }
+    if (q < job.combinations) several<Arch, rows, 1>(job, r, q, begin, end);
+  }
+
+  template <class Arch, int rows, int combinations>
+  static PSVM_INLINE void several(const Job& job, index_t r, index_t q, index_t begin,
+                                  index_t end) {
     // As many as a register of double holds.
     typedef T V __attribute__((vector_size(Arch::register_bytes / sizeof(double) * sizeof(T))));
     using Doubles = Vec<double, Arch>;
-    const T* from[rows_at_once];
-    V own[rows_at_once];
-    for (int q = 0; q < rows_at_once; ++q) {
-      from[q] = rows[q];
-      own[q] = broadcast<V>(coef[q]);
+    const T* from[rows];
+    V own[combinations][rows];
+    double* out[combinations];
+    for (int a = 0; a < rows; ++a) from[a] = job.rows[r + a];
+    for (int b = 0; b < combinations; ++b) {
+      for (int a = 0; a < rows; ++a)
+        own[b][a] = broadcast<V>(job.coef[(q + b) * job.count + r + a]);
+      out[b] = job.out + (q + b) * job.stride;
     }
     index_t j = begin;
     for (; j + width<V> <= end; j += width<V>) {
-      V sum = own[0] * load<V>(from[0] + j);
+      V sum[combinations];
+      const V first = load<V>(from[0] + j);
+#pragma GCC unroll 4
+      for (int b = 0; b < combinations; ++b) sum[b] = own[b][0] * first;
 #pragma GCC unroll 8
-      for (int q = 1; q < rows_at_once; ++q) sum += own[q] * load<V>(from[q] + j);
-      store<Doubles>(out + j, load<Doubles>(out + j) + __builtin_convertvector(sum, Doubles));
+      for (int a = 1; a < rows; ++a) {
+        const V next = load<V>(from[a] + j);
+#pragma GCC unroll 4
+        for (int b = 0; b < combinations; ++b) sum[b] += own[b][a] * next;
+      }
+#pragma GCC unroll 4
+      for (int b = 0; b < combinations; ++b)
+        store<Doubles>(out[b] + j,
+                       load<Doubles>(out[b] + j) + __builtin_convertvector(sum[b], Doubles));
     }
-    for (; j < end; ++j) {
-      T sum = T(0);
-      for (int q = 0; q < rows_at_once; ++q) sum += coef[q] * from[q][j];
-      out[j] += static_cast<double>(sum);
-    }
+    for (; j < end; ++j)
+      for (int b = 0; b < combinations; ++b) {
+        T sum = T(0);
+        for (int a = 0; a < rows; ++a) sum += own[b][a][0] * from[a][j];
+        out[b][j] += static_cast<double>(sum);
+      }
   }
 };
 
 }  // namespace
 
 template <class T>
-void apply_stored(std::span<const T* const> rows, const T* coef, index_t columns, double* out,
-                  RunControl& run) {
+void combine_stored(std::span<const T* const> rows, const T* coef, index_t combinations,
+                    index_t columns, double* out, index_t stride, RunControl& run) {
   // 1024 decision values (8 kB) stay in the first-level cache while all rows pass.
   constexpr index_t chunk = 1024;
+  const auto count = static_cast<index_t>(rows.size());
   // A few million products are done before a thread has woken up.
-  const bool small = static_cast<index_t>(rows.size()) * columns < 2'000'000;
+  const bool small = count * columns * combinations < 2'000'000;
   const index_t step = small ? std::max<index_t>(columns, 1) : chunk;
+  using Loop = CombineLoop<T>;
+  const typename Loop::Job job{rows.data(), coef, count, combinations, out, stride};
   run.parallel_for((columns + step - 1) / step, [&](index_t task) {
     for (index_t j = task * step; j < std::min((task + 1) * step, columns); j += chunk)
-      on_this_cpu<AxpyLoop<T>, const T* const*, const T*, index_t, index_t, index_t, double*>(
-          rows.data(), coef, static_cast<index_t>(rows.size()), j, std::min(j + chunk, columns),
-          out);
+      on_this_cpu<Loop, const typename Loop::Job*, index_t, index_t>(&job, j,
+                                                                     std::min(j + chunk, columns));
   });
 }
 
-template void apply_stored<float>(std::span<const float* const>, const float*, index_t, double*,
-                                  RunControl&);
-template void apply_stored<double>(std::span<const double* const>, const double*, index_t, double*,
-                                   RunControl&);
+template void combine_stored<float>(std::span<const float* const>, const float*, index_t, index_t,
+                                    double*, index_t, RunControl&);
+template void combine_stored<double>(std::span<const double* const>, const double*, index_t,
+                                     index_t, double*, index_t, RunControl&);
 
 namespace {
 

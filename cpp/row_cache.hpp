@@ -29,8 +29,7 @@ class RowCache {
 
   // How many rows of a segment fit at once; a batch should not ask for more.
   index_t rows_that_fit(int segment) const {
-    const double row =
-        static_cast<double>(std::max<index_t>(kernel_.length(segment), 1)) * sizeof(T);
+    const double row = bytes_of(std::max<index_t>(kernel_.length(segment), 1));
     return std::max<index_t>(static_cast<index_t>(capacity_ / row), 1);
   }
 
@@ -73,10 +72,17 @@ class RowCache {
     const index_t length = kernel_.length(segment);
     scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(length) * missing.size()));
     kernel_.store_rows(missing, segment, scratch.data(), length, run);
+    std::vector<Place> places = places_for(missing.size(), length);
+    // On all threads: the first touch of new memory costs more than the copy.
+    run.parallel_for(static_cast<index_t>(missing.size()), [&](index_t m) {
+      const T* from = scratch.data() + m * length;
+      std::copy(from, from + length, places[static_cast<std::size_t>(m)].row.get());
+    });
     const std::lock_guard lock(mutex_);
-    for (std::size_t m = 0; m < missing.size(); ++m)
-      found[missing_at[m]] = insert(key(missing[m], segment),
-                                    scratch.data() + static_cast<index_t>(m) * length, length);
+    for (std::size_t m = 0; m < missing.size(); ++m) {
+      if (places[m].kept) keep(key(missing[m], segment), places[m].row, length);
+      found[missing_at[m]] = std::move(places[m].row);
+    }
     return found;
   }
 
@@ -91,19 +97,36 @@ class RowCache {
     return static_cast<std::int64_t>(row) * kernel_.segments() + segment;
   }
 
-  // A copy of a row, which is kept if it fits.
-  Row insert(std::int64_t at, const T* data, index_t length) {
-    const double bytes = static_cast<double>(length) * sizeof(T);
-    const bool fits = !entries_.count(at) && bytes <= capacity_ - reserved_;
-    Row row = fits ? evict(bytes, length) : nullptr;
-    if (!row) row = Row(new T[static_cast<std::size_t>(length)]);
-    std::copy(data, data + length, row.get());
-    if (!fits) return row;
+  // Memory for a row, and whether it counts as used: a row is kept if it fits.
+  struct Place {
+    Row row;
+    bool kept;
+  };
+  std::vector<Place> places_for(std::size_t count, index_t length) {
+    const std::lock_guard lock(mutex_);
+    const double bytes = bytes_of(length);
+    std::vector<Place> places;
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool fits = bytes <= capacity_ - reserved_;
+      Row row = fits ? evict(bytes, length) : nullptr;
+      if (!row) row = Row(new T[static_cast<std::size_t>(length)]);
+      places.push_back({std::move(row), fits});
+      if (fits) used_ += bytes;
+    }
+    return places;
+  }
+
+  // Enters a row in its place, unless another thread has entered the same meanwhile.
+  void keep(std::int64_t at, const Row& row, index_t length) {
+    if (entries_.count(at)) {
+      used_ -= bytes_of(length);
+      return;
+    }
     recent_.push_front(at);
     entries_.emplace(at, Entry{row, length, recent_.begin()});
-    used_ += bytes;
-    return row;
   }
+
+  static double bytes_of(index_t length) { return static_cast<double>(length) * sizeof(T); }
 
   // Rows that are dropped leave holes that only rows fill again: other memory would be taken from the
   // system in addition.
@@ -120,7 +143,7 @@ class RowCache {
     while (used_ + bytes > capacity_ - reserved_ && !recent_.empty()) {
       const auto oldest = entries_.find(recent_.back());
       Entry& entry = oldest->second;
-      used_ -= static_cast<double>(entry.length) * sizeof(T);
+      used_ -= bytes_of(entry.length);
       if (entry.length == length && entry.row.use_count() == 1) again = std::move(entry.row);
       entries_.erase(oldest);
       recent_.pop_back();

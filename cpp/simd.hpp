@@ -13,10 +13,16 @@
 #include <limits>
 #include <type_traits>
 
-#define PSVM_INLINE inline __attribute__((always_inline))
+#define PSVM_INLINED __attribute__((always_inline))
+#define PSVM_INLINE inline PSVM_INLINED
 
 #if defined(__x86_64__)
 #define PSVM_X86 1
+// Instructions that GCC does not choose by itself are spelled out. Clang chooses well, and accepts a
+// wide register only in a function compiled for it.
+#ifndef __clang__
+#define PSVM_ASM 1
+#endif
 #define PSVM_AVX2 __attribute__((target("avx2,fma")))
 #define PSVM_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #endif
@@ -66,7 +72,7 @@ PSVM_INLINE V broadcast(Scalar<V> value) {
 // one load (measured: 1.6 times slower tiles), so it is spelled out for the inner loops.
 template <class V>
 PSVM_INLINE V splat(const Scalar<V>* from) {
-#ifdef PSVM_X86
+#ifdef PSVM_ASM
   V v;
   if constexpr (sizeof(V) >= 32 && sizeof(Scalar<V>) == 4) {
     asm("vbroadcastss %1, %0" : "=v"(v) : "m"(*from));
@@ -81,7 +87,7 @@ PSVM_INLINE V splat(const Scalar<V>* from) {
 
 // The larger (smaller) of two vectors, scalar by scalar; the second where either is not a number.
 // GCC makes a comparison and a blend of `a > b ? a : b`, because of zeros of either sign.
-#ifdef PSVM_X86
+#ifdef PSVM_ASM
 #define PSVM_OF_TWO(name, instruction, relation)                    \
   template <class V>                                                \
   PSVM_INLINE V name(V a, V b) {                                    \
@@ -116,7 +122,7 @@ PSVM_INLINE V vabs(V a) {
 template <class V>
 PSVM_INLINE V vsqrt(V a) {
   V root;
-#ifdef PSVM_X86
+#ifdef PSVM_ASM
   if constexpr (sizeof(V) >= 32 && sizeof(Scalar<V>) == 4) {
     asm("vsqrtps %1, %0" : "=v"(root) : "vm"(a));
     return root;
@@ -134,7 +140,7 @@ PSVM_INLINE V vsqrt(V a) {
 // (measured: pair steps five times slower), so these are spelled out.
 template <class V>
 inline constexpr bool has_mask_registers =
-#ifdef PSVM_X86
+#ifdef PSVM_ASM
     sizeof(V) == 64;
 #else
     false;
@@ -153,6 +159,7 @@ using Mask = typename MaskOf<V>::type;
 
 template <class V>
 PSVM_INLINE Mask<V> greater(V a, V b) {
+#ifdef PSVM_ASM
   if constexpr (has_mask_registers<V>) {
     Mask<V> mask;
     if constexpr (sizeof(Scalar<V>) == 4)
@@ -160,9 +167,9 @@ PSVM_INLINE Mask<V> greater(V a, V b) {
     else
       asm("vcmpgtpd %2, %1, %0" : "=Yk"(mask) : "v"(a), "vm"(b));
     return mask;
-  } else {
+  } else
+#endif
     return a > b;
-  }
 }
 
 // Whether a mask of vectors V holds for scalar k, as 0 or 1.
@@ -178,6 +185,7 @@ PSVM_INLINE int holds(Mask<V> mask, int k) {
 template <class V, class Chosen>
 PSVM_INLINE Chosen choose(Mask<V> mask, Chosen yes, Chosen no) {
   static_assert(sizeof(Chosen) == sizeof(V) && sizeof(Scalar<Chosen>) == sizeof(Scalar<V>));
+#ifdef PSVM_ASM
   if constexpr (has_mask_registers<V>) {
     Chosen chosen;
     if constexpr (sizeof(Scalar<V>) == 4)
@@ -185,15 +193,33 @@ PSVM_INLINE Chosen choose(Mask<V> mask, Chosen yes, Chosen no) {
     else
       asm("vpblendmq %2, %1, %0%{%3%}" : "=v"(chosen) : "v"(no), "vm"(yes), "Yk"(mask));
     return chosen;
-  } else {
+  } else
+#endif
     return mask ? yes : no;
-  }
 }
+
+#ifdef PSVM_ASM
+// x less its floor, and y times two to the floor of x: one instruction of AVX-512 each, for float.
+template <class V>
+PSVM_INLINE V above_floor(V x) {
+  static_assert(has_mask_registers<V> && sizeof(Scalar<V>) == 4);
+  V rest;
+  asm("vreduceps $1, %1, %0" : "=v"(rest) : "v"(x));
+  return rest;
+}
+template <class V>
+PSVM_INLINE V times_two_to_floor(V y, V x) {
+  static_assert(has_mask_registers<V> && sizeof(Scalar<V>) == 4);
+  V product;
+  asm("vscalefps %2, %1, %0" : "=v"(product) : "v"(y), "v"(x));
+  return product;
+}
+#endif
 
 // 1 / a to at least 11 bits in float, where a division takes as long as all the rest of a loop.
 template <class V>
 PSVM_INLINE V about_inverse(V a) {
-#ifdef PSVM_X86
+#ifdef PSVM_ASM
   V inverse;
   if constexpr (sizeof(V) == 64 && sizeof(Scalar<V>) == 4) {
     asm("vrcp14ps %1, %0" : "=v"(inverse) : "vm"(a));
@@ -206,17 +232,29 @@ PSVM_INLINE V about_inverse(V a) {
   return Scalar<V>(1) / a;
 }
 
-// Sum of the scalars of a vector, by halves.
-template <class V>
-PSVM_INLINE Scalar<V> sum_of(V v) {
+// One scalar of all scalars of a vector, by halves; `combine` takes two vectors or two scalars.
+template <class V, class Combine>
+PSVM_INLINE Scalar<V> folded(V v, const Combine& combine) {
   if constexpr (width<V> == 2) {
-    return v[0] + v[1];
+    return combine(v[0], v[1]);
   } else {
     typedef Scalar<V> Half __attribute__((vector_size(sizeof(V) / 2)));
     Half halves[2];
     std::memcpy(halves, &v, sizeof v);
-    return sum_of<Half>(halves[0] + halves[1]);
+    return folded<Half>(combine(halves[0], halves[1]), combine);
   }
+}
+template <class V>
+PSVM_INLINE Scalar<V> sum_of(V v) {
+  return folded<V>(v, [](auto a, auto b) PSVM_INLINED { return a + b; });
+}
+template <class V>
+PSVM_INLINE Scalar<V> largest_of(V v) {
+  return folded<V>(v, [](auto a, auto b) PSVM_INLINED { return a > b ? a : b; });
+}
+template <class V>
+PSVM_INLINE Scalar<V> smallest_of(V v) {
+  return folded<V>(v, [](auto a, auto b) PSVM_INLINED { return a < b ? a : b; });
 }
 
 // Instruction sets: the bytes of a register, and the rows and column panels (64 bytes each) of a

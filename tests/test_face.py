@@ -35,13 +35,14 @@ def test_the_optimum_to_the_last_digits(p, C, fit_intercept):
     problem, K, X = problem_of(p, C, fit_intercept)
     found = solve_on_face(problem, K, near_the_optimum(problem, X))
     assert found is not None
-    assert found.history[0]["gap"] <= 1e-11
+    assert found.certificate.gap == found.result.history[0]["gap"] <= 1e-11
     expected = oracle.solve(K, problem.y, problem.cost, p, fit_intercept)
-    assert found.history[0]["primal"] == pytest.approx(expected.upper, rel=1e-6)
-    assert np.all(found.alpha >= 0.0)
+    assert found.certificate.primal == pytest.approx(expected.upper, rel=1e-6)
+    alpha = found.result.alpha
+    assert np.all(alpha >= 0.0)
     if fit_intercept:
-        assert abs(problem.y @ found.alpha) <= 1e-9 * found.alpha.sum()
-    assert found.decision == pytest.approx(K @ (problem.y * found.alpha))
+        assert abs(problem.y @ alpha) <= 1e-9 * alpha.sum()
+    assert found.result.decision == pytest.approx(K @ (problem.y * alpha))
 
 
 def test_equal_rows_have_no_unique_face():
@@ -64,7 +65,7 @@ def test_a_start_from_nowhere_does_no_harm():
         problem, K, _ = problem_of(1.5, 10.0)
         alpha = np.random.default_rng(seed).uniform(0.0, 10.0, problem.y.size)
         found = solve_on_face(problem, K, alpha)
-        assert found is None or found.history[0]["gap"] <= 1e-11
+        assert found is None or found.certificate.gap <= 1e-11
 
 
 @pytest.mark.parametrize("p", [1, 1.5, 2])

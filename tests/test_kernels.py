@@ -6,9 +6,16 @@ import scipy.sparse as sp
 from referee import SHAPES, dense, kernel_matrix
 from small_data import noisy
 
+from psvm import kernels
 from psvm.kernels import Kernel, TrainingKernel, resolve_gamma
 
 FUNCTIONS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "exponential")
+
+
+@pytest.fixture(autouse=True)
+def computed(monkeypatch):
+    """Entries are computed from features here, although there are few rows."""
+    monkeypatch.setattr(kernels, "_FEW_ROWS", 0)
 
 
 def features(columns, sparse, rows=70, seed=0):
@@ -45,6 +52,20 @@ def test_rows_and_products(function, sparse, columns):
             coef @ K[chosen], abs=10 * accuracy * size
         )
         assert packed.diagonal() == pytest.approx(np.diag(K), abs=accuracy * size)
+
+
+def test_powers_of_two():
+    """2^x to the digits of float32 and float64, over whole panels and all exponents."""
+    distance = np.arange(0.0, 120.0, 1 / 64)
+    kernel = Kernel("laplacian", gamma=np.log(2.0))  # 2^-distance
+    packed = TrainingKernel(kernel, distance[:, None], [0, distance.size], 1e6, 1)
+    for matrix, accuracy in ((packed.float64, 4e-16), (packed.float32, 1.5e-7)):
+        values = np.asarray(matrix.rows(np.array([0]), 1))[0].astype(float)
+        # The exponents are exact but for gamma times log2 e, which is rounded.
+        exact = np.exp2(-distance * (np.log(2.0) * 1.4426950408889634))
+        assert np.max(np.abs(values / exact - 1.0)) <= accuracy + 120 * 2.3e-16
+        assert values[0] == 1.0
+        assert np.all(np.diff(values) < 0.0)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -104,11 +125,14 @@ def test_product_of_all_rows(function, sparse, rows):
         assert values == pytest.approx(K @ coef, abs=1e-6 * size)
 
 
+@pytest.mark.parametrize("most", [0, 500])
 @pytest.mark.parametrize(
     "asked", ["none", "support", "support and more", "not all support", "no support"]
 )
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_decision_of_some_rows(function, asked):
+def test_decision_of_some_rows(function, asked, most, monkeypatch):
+    """Computed from features, and read from the matrix of few rows."""
+    monkeypatch.setattr(kernels, "_FEW_ROWS", most)
     X = features(4, sparse=False, rows=200)
     rng = np.random.default_rng(0)
     dual = rng.normal(size=200) * (rng.random(200) < 0.5)
@@ -194,3 +218,17 @@ def test_float32_is_used_where_it_is_safe():
     assert not training("rbf", X * 1e3).float32_is_safe(1e-4), "cancellation in the distances"
     assert training("rbf", X + 1e3).float32_is_safe(1e-4), "centred first"
     assert not training("poly", X).float32_is_safe(1e-4), "not bounded"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("segments", [[0, 1, 2], [0, 2]])
+def test_matrix_of_few_rows(function, segments, monkeypatch):
+    """The whole matrix or that of some segments, computed once or from features."""
+    X = features(5, sparse=False)
+    for most in (0, 500):
+        monkeypatch.setattr(kernels, "_FEW_ROWS", most)
+        matrix = training(function, X, [0, 20, 45, 70])
+        assert matrix.is_at_hand == (most > 0 and function != "linear")
+        chosen = matrix.columns(segments)
+        K = kernel_matrix(function, X)[np.ix_(chosen, chosen)]
+        assert matrix.gram(segments, 2) == pytest.approx(K, abs=1e-12 * np.abs(K).max())

@@ -22,6 +22,7 @@ from small_data import blobs, noisy
 
 from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.search import gram
+from psvm.search.row_search import RowSearch
 
 CS, GAMMAS = [0.3, 3.0, 30.0], [0.01, 0.1]
 GRID = {"C": CS, "gamma": GAMMAS}
@@ -353,7 +354,7 @@ def test_of_few_features_no_matrix_is_stored(kernel, cv, monkeypatch):
 
 
 def test_of_few_features_and_several_classes_a_matrix_is_stored(monkeypatch):
-    """Pairs of classes share its entries: less memory than it takes gives whole fits instead."""
+    """Pairs of classes share its entries; where it does not fit, entries are computed instead."""
     asked = []
     fill = gram.GramSource.fill
     monkeypatch.setattr(
@@ -365,6 +366,47 @@ def test_of_few_features_and_several_classes_a_matrix_is_stored(monkeypatch):
     asked.clear()
     PSVCCV((1,), CS, [0.1, 0.5], cv=3, refit=False, cache_size=0.1).fit(X, y)
     assert not asked
+
+
+@pytest.mark.parametrize("n", [1, 16, 33, 4435])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_matrix_start_at_cache_lines(n, dtype):
+    matrix = gram.empty_matrix(n, dtype)
+    assert matrix.shape == (n, n)
+    assert matrix.dtype == dtype
+    assert matrix.ctypes.data % 64 == matrix.strides[0] % 64 == 0
+    assert matrix.strides[0] // 64 % 2 == 1  # rows a power of two apart would share a cache set
+    if dtype == np.float32:
+        assert matrix.strides[0] * n == gram.MemoryPlan(1, False).bytes(n)
+
+
+def test_long_paths_give_what_single_cells_give():
+    """Held-out values are computed for some cells at a time."""
+    X, y = noisy(n=600, d=5, seed=3)
+    Cs = np.logspace(-1, 2, 9)
+    path = PSVCCV((1, 1.5), Cs, [0.2], cv=3, refit=False).fit(X, y)
+    for C in Cs[[0, 7, 8]]:
+        alone = PSVCCV((1, 1.5), [C], [0.2], cv=3, refit=False).fit(X, y)
+        cells = np.isclose(path.cv_results_["param_C"].astype(float), C)
+        assert scores(path)[cells] == pytest.approx(scores(alone), abs=0.006)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_where_no_matrix_fits_entries_are_computed(classes, sparse, monkeypatch):
+    """Not whole fits, which only kernels in float64 need."""
+    X, y = blobs(n=600, classes=classes)
+    X = sp.csr_matrix(X) if sparse else X
+    search = PSVCCV((1, 2), CS, [0.1, 0.5], cv=3, refit=False)
+    stored = clone(search).set_params(cache_size=100.0).fit(X, y)
+    whole = []
+    run = RowSearch.run
+    monkeypatch.setattr(RowSearch, "run", lambda *given: (whole.append(1), run(*given)))
+    computed = clone(search).set_params(cache_size=0.1).fit(X, y)
+    assert not whole
+    assert scores(computed) == pytest.approx(scores(stored), abs=0.006)
+    search.set_params(cache_size=0.1, kernel="poly").fit(X, y)
+    assert whole
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3, 16])

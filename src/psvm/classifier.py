@@ -68,6 +68,11 @@ class FitWatch:
         """Whether callbacks listen, who expect one problem after the other."""
         return self._reporter.active
 
+    @property
+    def listens(self) -> bool:
+        """Whether anybody wants to hear of rounds, which makes a solver wait for Python."""
+        return self._reporter.active or self._log.verbose > 0
+
     def round(self, problem: int, record: dict[str, Any]) -> bool:
         """One outer iteration of a binary problem; a true answer stops it."""
         self._log.round(problem, record)

@@ -39,6 +39,9 @@ _OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
 # Kernel values in memory at once during a product, in bytes.
 _BLOCK_BYTES = 64 * 2**20
 
+# Rows up to which the float64 matrix is computed once and kept (318 rows: fits twice as fast).
+_FEW_ROWS = 500
+
 # Rows centred at once for gamma="scale".
 _GAMMA_ROWS = 2**14
 
@@ -314,7 +317,22 @@ class TrainingKernel:
     @cached_property
     def float64(self) -> Any:
         """The matrix with float64 entries."""
+        if self._whole is not None:
+            return _core.Kernel64.matrix(self._whole, self.starts)
         return self._matrix(np.float64)
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether float64 entries are read from memory, or are not computed here."""
+        return self._whole is not None or not self.kernel.of_features
+
+    @cached_property
+    def _whole(self) -> Array | None:
+        """The matrix itself in float64, of few rows: solvers and certificates read it."""
+        if self.size > _FEW_ROWS or not self.kernel.of_features or self.kernel.function == "linear":
+            return None
+        every, segments = np.arange(self.size), list(range(len(self.starts) - 1))
+        return np.asarray(self._matrix(np.float64).rows(every, 1, segments=segments))
 
     def _matrix(self, dtype: type) -> Any:
         if self.kernel.of_features:
@@ -375,6 +393,11 @@ class TrainingKernel:
         """
         chosen = np.flatnonzero(dual)
         columns = self.columns(segments)
+        if self._whole is not None:
+            wanted = columns if rows is None else columns[rows]
+            # Not by BLAS, whose threads would spin on the cores that the solver needs.
+            entries = self._whole[np.ix_(wanted, columns[chosen])]
+            return np.asarray(np.einsum("ij,j->i", entries, dual[chosen]))
         at_hand = "float64" in self.__dict__ and self.kernel.function != "linear"
         if rows is None and (at_hand or not self.kernel.of_features):
             return np.asarray(
@@ -394,4 +417,7 @@ class TrainingKernel:
     def gram(self, segments: Sequence[int], threads: int) -> Array:
         """The float64 matrix over the segments; for small problems."""
         columns = self.columns(segments)
+        if self._whole is not None:
+            every = columns.size == self.size
+            return self._whole if every else self._whole[np.ix_(columns, columns)]
         return np.asarray(self.float64.rows(columns, threads, segments=list(segments)))

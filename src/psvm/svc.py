@@ -20,7 +20,7 @@ from psvm.kernels import KERNELS, Kernel, TrainingKernel, resolve_gamma
 from psvm.loss import PNormHinge
 from psvm.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
 from psvm.problem import BinaryProblem
-from psvm.solvers.choose import Certified
+from psvm.solvers.certified import Certified
 from psvm.solvers.together import solve_together
 from psvm.storage import stored_for_kernel
 from psvm.warm_start import WarmStart
@@ -251,7 +251,12 @@ class PSVC(PNormClassifier):
             for t, problem in enumerate(problems)
         ]
         solved = solve_together(
-            problems, begin, kernel, settings.budget, watch.round, in_order=watch.in_order
+            problems,
+            begin,
+            kernel,
+            settings.budget,
+            watch.round if watch.listens else None,
+            in_order=watch.in_order,
         )
         outcomes = [
             Outcome(one.certificate, one.result.status, one.result.n_iter, one.result.history)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from psvm.loss import PNormHinge
 from psvm.problem import BinaryProblem, LinearProblems, LinearStart, feasible
-from psvm.solvers.choose import Certified
+from psvm.solvers.certified import Certified
 
 Array = npt.NDArray[np.float64]
 

@@ -100,7 +100,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     cache_size : float or None, default=None
         Megabytes for kernel matrices; None takes a quarter of the memory available. A matrix takes
         ``4 n ** 2`` bytes; two of them, and for many features a third one, are fastest. Where not
-        even one fits, every split is fitted as PSVC does it, which is slower.
+        even one fits, entries are computed whenever they are needed, which is slower.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does during the search: end it, or choose among the cells that are finished (if
         there is none it is raised). During the final fit it is raised in any case: then

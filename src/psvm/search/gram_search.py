@@ -22,7 +22,7 @@ from psvm import _core
 from psvm.head_start import HeadStart
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
-from psvm.search.gram import Gram, GramSource
+from psvm.search.gram import Gram, GramSource, empty_matrix
 from psvm.search.grid import Grid
 from psvm.search.watch import SearchStopped
 
@@ -151,11 +151,13 @@ class GramSearch:
             for gamma, cells in paths.items()
         }
         last = len(self._placed) - 1
+        # A problem on all splits, then the next: its part of the matrix is still in cache.
         tasks = deque(
-            _Task(gamma, split, number, placed, answers[gamma][split], part)
+            _Task(gamma, split, number, own[number], answers[gamma][split], part)
             for gamma in paths
+            for number in range(max(len(own) for own in self._placed))
             for split, own in enumerate(self._placed)
-            for number, placed in enumerate(own)
+            if number < len(own)
             for part in self._parts(gamma, len(paths[gamma]), split == last)
         )
         crew = _Crew(self, tasks, tol, listener.on_cells)
@@ -209,8 +211,7 @@ class GramSearch:
             return self._free.pop()[0], False
         if self._made < self._most_buffers:
             self._made += 1
-            n = self._source.size
-            return np.empty((n, n), dtype=self._source.dtype), False
+            return empty_matrix(self._source.size, self._source.dtype), False
         return None
 
     def give_back(self, gram: Gram, gamma: int) -> None:

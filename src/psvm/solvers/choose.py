@@ -24,10 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.certificate import Certificate, best_intercept, certify
+from psvm.certificate import best_intercept, certify
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget, SolveResult, Status
 from psvm.solvers.blas_threads import one_blas_thread
+from psvm.solvers.certified import Certified
 from psvm.solvers.face import solve_on_face
 from psvm.solvers.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.proximal_newton import solve_proximal_newton
@@ -47,14 +48,6 @@ _FEW_OPERATIONS = 5e9
 _DEFINITE = ("linear", "rbf", "laplacian", "exponential")
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
-
-
-@dataclass
-class Certified:
-    """A result with the certificate of its alpha."""
-
-    result: SolveResult
-    certificate: Certificate
 
 
 def solve_kernel(
@@ -121,6 +114,16 @@ class _Stages:
         if rest.max_iter >= 0:
             rest = replace(rest, max_iter=max(rest.max_iter - self.rounds, 0))
         return rest
+
+    def unless_cancelled(self, budget: Budget) -> Budget:
+        """A budget that ends with the cancellation of the fit, which C++ looks at by itself."""
+        if self.cancel is None:
+            return budget
+        tell = budget.on_round
+        return replace(
+            budget,
+            on_round=lambda record: (tell is not None and tell(record)) or self.cancel.is_set(),
+        )
 
     def over(self, best: Certified) -> bool:
         """Whether no further stage may or can improve on ``best``."""
@@ -198,7 +201,7 @@ class _Stages:
                 problem,
                 space,
                 best.result.alpha,
-                self.rest(solver),
+                self.unless_cancelled(self.rest(solver)),
                 polish=self.kernel.size <= SMALL,
             )
         if result is None:
@@ -211,13 +214,14 @@ class _Stages:
         if self.kernel.size > SMALL or self.kernel.kernel.function not in _DEFINITE:
             return None
         gram = self.kernel.gram(self.problem.segments, self.threads)
-        result = solve_on_face(self.problem, gram, best.result.alpha)
-        if result is None:
+        found = solve_on_face(self.problem, gram, best.result.alpha)
+        if found is None:
             return None
         tell = self.rest("face").on_round
         if tell is not None:
-            tell(result.history[0])
-        return self.certified(result, "face")
+            tell(found.result.history[0])
+        self.keep_records(found.result, "face")
+        return found
 
     def space(self) -> Space:
         """Where Newton's method keeps w."""
@@ -233,12 +237,7 @@ class _Stages:
     def certified(self, result: SolveResult, solver: str) -> Certified:
         """Certify a result from decision values in float64, and keep its records."""
         problem = self.problem
-        records = [self.numbered(record, solver) for record in result.history]
-        # A further stage starts where the last one ended; that point is on record already.
-        self.history += [
-            record for record in records if record["iteration"] > self.rounds or not self.history
-        ]
-        self.rounds += result.n_iter
+        self.keep_records(result, solver)
         result.decision = self.exact_decision(result)
         certificate = certify(
             result.alpha,
@@ -250,6 +249,15 @@ class _Stages:
         )
         return Certified(result, certificate)
 
+    def keep_records(self, result: SolveResult, solver: str) -> None:
+        """Take over the history of a stage."""
+        records = [self.numbered(record, solver) for record in result.history]
+        # A further stage starts where the last one ended; that point is on record already.
+        self.history += [
+            record for record in records if record["iteration"] > self.rounds or not self.history
+        ]
+        self.rounds += result.n_iter
+
     def exact_decision(self, result: SolveResult) -> Array:
         """Decision values in float64, for all rows that can enter P or D.
 
@@ -259,7 +267,7 @@ class _Stages:
         """
         problem, kernel = self.problem, self.kernel
         dual = problem.y * result.alpha
-        if not kernel.kernel.of_features or problem.hard_margin:
+        if kernel.is_at_hand or problem.hard_margin:
             return kernel.decision(problem.segments, dual, self.threads)
         intercept = 0.0
         if problem.fit_intercept:

@@ -21,6 +21,7 @@ import scipy.linalg
 
 from psvm.certificate import certify
 from psvm.problem import BinaryProblem, SolveResult, Status, feasible
+from psvm.solvers.certified import Certified
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -34,7 +35,7 @@ _ROUNDING = 1e-13
 _OPTIMAL = 1e-11
 
 
-def solve_on_face(problem: BinaryProblem, gram: Array, alpha: Array) -> SolveResult | None:
+def solve_on_face(problem: BinaryProblem, gram: Array, alpha: Array) -> Certified | None:
     """The optimum from an alpha near it, given a positive semidefinite kernel matrix, or None."""
     start = time.perf_counter()
     loss, y, cost = problem.loss, problem.y, problem.cost
@@ -54,20 +55,19 @@ def solve_on_face(problem: BinaryProblem, gram: Array, alpha: Array) -> SolveRes
         "dual": certificate.dual,
         "changed": int(np.count_nonzero(found != alpha)),
     }
-    return SolveResult(found, decision, Status.CONVERGED, 1, [record])
+    return Certified(SolveResult(found, decision, Status.CONVERGED, 1, [record]), certificate)
 
 
 def _optimum(problem: BinaryProblem, gram: Array, alpha: Array) -> Array | None:
     """Newton steps among the free variables until no row is on the wrong side of a bound."""
     loss, y, cost = problem.loss, problem.y, problem.cost
-    Q = y[:, None] * gram * y[None, :]
     highest = cost if loss.p == 1.0 else np.full_like(cost, np.inf)
     free = (alpha > 0.0) & (alpha < highest)
     for _ in range(_MOST_STEPS):
         if not free.any():
             return None
-        short = 1.0 - Q @ alpha - loss.slack_of(alpha, cost)
-        step = _newton_step(problem, Q, alpha, free, short)
+        short = 1.0 - y * (gram @ (y * alpha)) - loss.slack_of(alpha, cost)
+        step = _newton_step(problem, gram, alpha, free, short)
         if step is None:
             return None
         direction, b = step
@@ -83,7 +83,7 @@ def _optimum(problem: BinaryProblem, gram: Array, alpha: Array) -> Array | None:
             alpha[stopped] = np.where(direction[room <= share] > 0.0, highest[stopped], 0.0)
             free[stopped] = False
             continue
-        short = 1.0 - Q @ alpha - loss.slack_of(alpha, cost) - b * y
+        short = 1.0 - y * (gram @ (y * alpha) + b) - loss.slack_of(alpha, cost)
         wrong = ~free & np.where(alpha > 0.0, short < -_ROUNDING, short > _ROUNDING)
         size = 1.0 + float(np.max(np.abs(short - 1.0)))
         if not wrong.any() and np.max(np.abs(short[free])) <= _ROUNDING * size:
@@ -93,11 +93,11 @@ def _optimum(problem: BinaryProblem, gram: Array, alpha: Array) -> Array | None:
 
 
 def _newton_step(
-    problem: BinaryProblem, Q: Array, alpha: Array, free: Mask, short: Array
+    problem: BinaryProblem, gram: Array, alpha: Array, free: Mask, short: Array
 ) -> tuple[Array, float] | None:
     """Change of the free variables and the intercept after it; None on a degenerate face."""
     loss, y, cost = problem.loss, problem.y, problem.cost
-    system = Q[np.ix_(free, free)]
+    system = y[free, None] * gram[np.ix_(free, free)] * y[free]
     system[np.diag_indices(system.shape[0])] += loss.slack_slope(alpha[free], cost[free])
     try:
         factor = scipy.linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False)

@@ -15,7 +15,8 @@ from psvm import _core
 from psvm.kernels import TrainingKernel
 from psvm.problem import BinaryProblem, Budget
 from psvm.solvers.blas_threads import one_blas_thread
-from psvm.solvers.choose import SMALL, Certified, solve_kernel
+from psvm.solvers.certified import Certified
+from psvm.solvers.choose import SMALL, solve_kernel
 
 Array = npt.NDArray[np.float64]
 
@@ -25,15 +26,15 @@ def solve_together(
     starts: Sequence[Array],
     kernel: TrainingKernel,
     budget: Budget,
-    on_round: Callable[[int, dict[str, Any]], bool],
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
     *,
     in_order: bool,
 ) -> list[Certified]:
     """Solve every problem from its start; they share the kernel's rows, threads and time.
 
-    ``on_round`` gets the number of a problem and the record of one of its rounds, and stops that
-    problem by a true answer. With ``in_order`` problems run one after the other, on the calling
-    thread.
+    ``on_round``, if given, gets the number of a problem and the record of one of its rounds, and
+    stops that problem by a true answer. With ``in_order`` problems run one after the other, on the
+    calling thread.
     """
     began = time.perf_counter()
     workers = min(kernel.threads, len(problems))
@@ -41,7 +42,9 @@ def solve_together(
     cancel = _core.Cancel()
 
     def solve(t: int) -> Certified:
-        rest = replace(budget, on_round=lambda record: on_round(t, record) or cancel.is_set())
+        rest = budget
+        if on_round is not None:
+            rest = replace(rest, on_round=lambda record: on_round(t, record))
         if budget.max_time is not None:
             left = budget.max_time - (time.perf_counter() - began)
             rest = replace(rest, max_time=max(left, 0.0))
