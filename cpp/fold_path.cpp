@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -93,6 +94,7 @@ class FoldPath {
     if (held_out_.full()) held_out_.finish(run_);
   }
   void finish_held_out(RunControl& run) { held_out_.finish(run); }
+  std::size_t held_out_finished() const { return held_out_.finished(); }
 
   std::vector<double> alpha() const { return rows_->alphas(); }
 
@@ -418,6 +420,21 @@ class FoldPath {
   std::vector<index_t> lines_;  // training columns a cache line apart
 };
 
+// After a cancellation: what is solved is kept if its held-out values take a moment only.
+template <class T>
+void finish_soon(FoldPath<T>& path) {
+  std::atomic<bool> late = false;
+  const auto began = std::chrono::steady_clock::now();
+  RunControl moment(
+      1, [&] { return std::chrono::steady_clock::now() - began > std::chrono::milliseconds(100); },
+      &late);
+  try {
+    path.finish_held_out(moment);
+  } catch (const Cancelled&) {
+    // Its cells are lost.
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -450,15 +467,15 @@ FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<
       result.cells.push_back(outcome);
       if (run.seconds() - told_at > 0.05) tell();
     }
+    path.finish_held_out(run);
   } catch (const Cancelled&) {
-    // What is finished is kept.
+    finish_soon(path);
+    result.cells.resize(std::min(result.cells.size(), path.held_out_finished()));
   }
-  std::atomic<bool> never = false;
-  RunControl to_the_end(1, {}, &never);
-  path.finish_held_out(to_the_end);
   tell();
   result.decision.resize(result.cells.size() * held_out);
   result.supports.resize(result.cells.size() * train);
+  if (precision.keep_alpha) result.alpha.resize(result.cells.size() * train);
   return result;
 }
 

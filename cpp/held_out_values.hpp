@@ -30,7 +30,7 @@ class HeldOutValues {
 
   void finish(RunControl& run) {
     const std::size_t count = cells_.size(), n = train_.size();
-    if (count == 0 || of_.rows.empty()) return;
+    if (count == 0) return;
     std::vector<index_t> used;
     for (std::size_t k = 0; k < n; ++k)
       for (std::size_t q = 0; q < count; ++q)
@@ -45,9 +45,13 @@ class HeldOutValues {
     for (std::size_t q = 0; q < count; ++q)
       for (std::size_t i = 0; i < of_.rows.size(); ++i)
         cells_[q].out[i] = cells_[q].intercept + sums_[q * places() + place(i)];
+    finished_ += count;
     cells_.clear();
     coef_.clear();
   }
+
+  // Cells whose values are written.
+  std::size_t finished() const { return finished_; }
 
  private:
   struct Cell {
@@ -62,7 +66,7 @@ class HeldOutValues {
     return kernel_.gram ? at(of_.rows[i] - of_.columns.front().begin) : i;
   }
   std::size_t places() const {
-    if (!kernel_.gram) return of_.rows.size();
+    if (!kernel_.gram || of_.rows.empty()) return of_.rows.size();
     return at(of_.columns.back().end - of_.columns.front().begin);
   }
 
@@ -70,7 +74,7 @@ class HeldOutValues {
     const auto count = static_cast<index_t>(cells_.size());
     const auto stride = static_cast<index_t>(places());
     sums_.assign(cells_.size() * places(), 0.0);
-    if (used.empty()) return;
+    if (used.empty() || of_.rows.empty()) return;
     if (!kernel_.gram)
       return points_->combine_cross(*train_points_, used, coef.data(), count, 0, sums_.data(),
                                     stride, run);
@@ -90,6 +94,7 @@ class HeldOutValues {
   std::vector<double> coef_;  // cells x training rows
   std::vector<Cell> cells_;   // that wait for their values
   std::vector<double> sums_;  // cells x places
+  std::size_t finished_ = 0;
 };
 
 }  // namespace psvm

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from small_data import noisy
 
-from psvm import PSVCCV
+from psvm import PSVCCV, _core
+from psvm.kernels import Kernel, TrainingKernel
 
 SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "cv": 3}
 
@@ -275,3 +276,28 @@ def test_nothing_is_printed(capsys):
     PSVCCV(**SMALL).fit(*noisy(n=60))
     out, err = capsys.readouterr()
     assert out == err == ""
+
+
+def test_cancelled_before_held_out_values_are_computed():
+    """Those of several cells are computed in one pass, which may take longer than Ctrl-C may."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4800, 4000)).astype(np.float32)
+    train, held_out = np.arange(2400), np.arange(2400, 4800)
+    y = np.where(X[train, 0] > 0.0, 1.0, -1.0)
+    kernel = TrainingKernel(Kernel("laplacian", gamma=2e-4), X, [0, len(X)], 0.0, 1)
+    cancel, told = _core.Cancel(), []
+
+    def on_cells(count):
+        told.append(time.monotonic())
+        cancel.set()
+
+    Cs = np.logspace(0.0, 0.1, 5)
+    ranges = [np.array([[rows[0], rows[-1] + 1]]) for rows in (train, held_out)]
+    problem = (kernel.float32, train, y, np.ones(train.size), held_out, *ranges, True)
+    search = (np.ones(5), Cs, None, 1e-2, 0, True, on_cells, cancel)
+    outcome = _core.solve_fold_path(None, *problem, *search)
+    assert time.monotonic() - told[0] < 0.5
+    done = len(outcome["gap"])
+    assert done <= 1
+    assert outcome["decision"].shape == (done, held_out.size)
+    assert outcome["alpha"].shape == outcome["supports"].shape == (done, train.size)
