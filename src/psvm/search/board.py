@@ -9,9 +9,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from psvm.search.folds import Fold, FoldProblem
-
-Array = npt.NDArray[np.float64]
+from psvm.search.folds import Array, Fold, Rows
 
 
 @dataclass
@@ -22,8 +20,8 @@ class FoldAnswers:
     ----------
     cells : list of int
         The cells of the path.
-    decision : ndarray of shape (n_cells, n_test, n_problems)
-        Decision values of the binary problems for the held-out rows.
+    values : ndarray of shape (n_problems, n_cells, n_test)
+        Decision values of the binary problems for the held-out rows; anything where unsolved.
     support : ndarray of bool, shape (n_cells, n)
         Which rows of X are support vectors of some binary problem.
     gap : ndarray of shape (n_cells,)
@@ -35,7 +33,7 @@ class FoldAnswers:
     """
 
     cells: list[int]
-    decision: Array
+    values: Array
     support: npt.NDArray[np.bool_]
     gap: Array
     seconds: Array
@@ -48,7 +46,7 @@ class FoldAnswers:
         m = len(cells)
         return cls(
             list(cells),
-            np.full((m, fold.test.size, n_problems), np.nan),
+            np.empty((n_problems, m, fold.test.size)),  # first touched by the threads of the search
             np.zeros((m, n), dtype=np.bool_),
             np.zeros(m),
             np.zeros(m),
@@ -59,17 +57,20 @@ class FoldAnswers:
         self,
         places: slice,
         number: int,
-        problem: FoldProblem,
+        rows: Rows,
         *,
         decision: Array,
         supports: npt.NDArray[np.bool_],
         gap: Array,
         seconds: Array,
     ) -> None:
-        """Solutions of one binary problem for some cells in a row; safe from any thread."""
+        """Solutions of one binary problem for some cells in a row; safe from any thread.
+
+        ``supports`` says which of its training rows ``rows`` are support vectors.
+        """
         with self._lock:
-            self.decision[places, :, number] = decision
-            self.support[places, problem.rows] |= supports
+            self.values[number, places] = decision
+            self.support[places, rows] |= supports
             self.gap[places] = np.maximum(self.gap[places], gap)
             self.seconds[places] += seconds
             self.solved[places] += 1
@@ -77,7 +78,11 @@ class FoldAnswers:
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
         """Which cells have all their binary problems solved."""
-        return np.asarray(self.solved == self.decision.shape[2])
+        return np.asarray(self.solved == len(self.values))
+
+    def decision(self, place: int) -> Array:
+        """Decision values of one cell, one column per binary problem."""
+        return self.values[:, place].T
 
 
 @dataclass(frozen=True)

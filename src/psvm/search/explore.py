@@ -136,7 +136,7 @@ class Explorer:
         whole = np.all([own.complete for own in answers], axis=0)
         if keep:
             for place in np.flatnonzero(whole):
-                self.kept[cells[place]] = [own.decision[place].copy() for own in answers]
+                self.kept[cells[place]] = [own.decision(int(place)).copy() for own in answers]
         if not table.finished.any():
             return
         best = self.chosen

@@ -35,35 +35,42 @@ _FEW_TASKS = 16
 
 
 @dataclass(frozen=True)
+class _HeldOut:
+    """The held-out rows of a split by places in the Gram matrix."""
+
+    rows: Rows
+    columns: Rows
+    back: Rows  # from places to the order of the split
+
+    @classmethod
+    def of(cls, fold: Fold, place: Rows) -> _HeldOut:
+        in_order = np.argsort(place[fold.test])
+        rows = np.ascontiguousarray(place[fold.test][in_order])
+        return cls(rows, covering_ranges(rows), np.argsort(in_order))
+
+
+@dataclass(frozen=True)
 class _PlacedProblem:
     """A binary problem of a split by places in the Gram matrix, for all widths."""
 
-    problem: FoldProblem
-    at: Rows  # the order of its rows by place
+    rows: Rows  # of X, by place
     train: Rows
     y: Array
     cost: Array
     train_columns: Rows
-    held_out: Rows
-    back: Rows  # from held-out places to the order of the split
-    held_out_columns: Rows
+    held_out: _HeldOut
 
     @classmethod
-    def of(cls, problem: FoldProblem, fold: Fold, place: Rows) -> _PlacedProblem:
+    def of(cls, problem: FoldProblem, held_out: _HeldOut, place: Rows) -> _PlacedProblem:
         at = np.argsort(place[problem.rows])
         train = np.ascontiguousarray(place[problem.rows][at])
-        in_order = np.argsort(place[fold.test])
-        held_out = np.ascontiguousarray(place[fold.test][in_order])
         return cls(
-            problem,
-            at,
+            problem.rows[at],
             train,
             problem.y[at],
             problem.cost[at],
             covering_ranges(train),
             held_out,
-            np.argsort(in_order),
-            covering_ranges(held_out),
         )
 
 
@@ -128,8 +135,10 @@ class GramSearch:
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         self._placed = [
-            [_PlacedProblem.of(problem, fold, place) for problem in own]
-            for fold, own in zip(folds, problems, strict=True)
+            [_PlacedProblem.of(problem, held_out, place) for problem in own]
+            for held_out, own in zip(
+                [_HeldOut.of(fold, place) for fold in folds], problems, strict=True
+            )
         ]
         self._most_buffers, self._more_rounds = buffers, more_rounds
         self._free: list[tuple[Gram, int]] = []  # with the width whose matrix is in it
@@ -239,9 +248,8 @@ class GramSearch:
                 alpha = self._solved.get((cell, split, number))
                 if alpha is None:
                     return None
-                rows = placed.problem.rows[placed.at]
-                total[number, rows] += alpha
-                times[number, rows] += 1.0
+                total[number, placed.rows] += alpha
+                times[number, placed.rows] += 1.0
         gamma = self._grid.gamma_number[cell]
         own_entries = self._source.rounds(self._grid.gammas[gamma])
         gram = next((gram for gram, of in self._free if of == gamma and own_entries), None)
@@ -260,9 +268,9 @@ class GramSearch:
             placed.train,
             placed.y,
             placed.cost,
-            placed.held_out,
+            placed.held_out.rows,
             placed.train_columns,
-            placed.held_out_columns,
+            placed.held_out.columns,
             self._fit_intercept,
             self._grid.p[cells],
             self._grid.C[cells],
@@ -276,14 +284,12 @@ class GramSearch:
         if self._remembers:
             for cell, alpha in zip(cells, outcome["alpha"], strict=False):
                 self._solved[cell, task.split, task.number] = alpha
-        supports = np.empty(outcome["supports"].shape, dtype=np.bool_)
-        supports[:, placed.at] = outcome["supports"]
         task.answers.add(
             slice(task.part.start, task.part.start + len(outcome["gap"])),
             task.number,
-            placed.problem,
-            decision=outcome["decision"][:, placed.back],
-            supports=supports,
+            placed.rows,
+            decision=outcome["decision"][:, placed.held_out.back],
+            supports=outcome["supports"].view(np.bool_),
             gap=outcome["gap"],
             seconds=outcome["seconds"],
         )
@@ -396,4 +402,4 @@ class _Crew:
                 self._left[task.gamma] -= 1
                 if self._left[task.gamma] == 0:
                     self._release(task.gamma)
-                self._changed.notify_all()
+                    self._changed.notify_all()

@@ -130,7 +130,7 @@ class RowSearch:
             answers.add(
                 slice(place, place + 1),
                 number,
-                problem,
+                problem.rows,
                 decision=held_out[None, :, number],
                 supports=(margin <= 1.0 + _OUTSIDE)[None],
                 gap=model.dual_gap_[number : number + 1],

@@ -191,7 +191,7 @@ class HeldOutScorer:
             # A label that has no weight in any row is no class: its rows are wrong.
             known = self._classes[own_labels] == self._y[fold.test]
             # Of all cells at once: the loop over pairs of classes is in Python.
-            values = own.decision[places].reshape(-1, own.decision.shape[2])
+            values = own.values[:, places].reshape(len(own.values), -1).T
             codes = predicted_codes(self.class_scores(values, fold)).reshape(
                 places.size, fold.test.size
             )
@@ -250,7 +250,7 @@ class HeldOutScorer:
         return _safe_indexing(self._X, fold.test)
 
     def _model(self, split: int, place: int, answers: Sequence[FoldAnswers]) -> HeldOutModel:
-        fold, values = self._folds[split], answers[split].decision[place]
+        fold, values = self._folds[split], answers[split].decision(place)
 
         @cache
         def probabilities() -> Array:
@@ -261,7 +261,7 @@ class HeldOutScorer:
             held_out = np.concatenate(
                 [
                     values_among_all(
-                        answers[s].decision[place], self._folds[s], k, self._multi_class
+                        answers[s].decision(place), self._folds[s], k, self._multi_class
                     )
                     for s in seen
                 ]
