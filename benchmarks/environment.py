@@ -77,13 +77,18 @@ def memory_gb() -> float | None:
 
 
 def commit() -> str | None:
-    """The commit of the project's tree, with a mark if files differ from it."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
+    """The commit of the project's tree, with a mark if files other than results differ from it."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        name = git("describe", "--always", "--abbrev=10")
+        changed = git("diff", "HEAD", "--name-only", "--", ".", ":!benchmarks/results")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return answer.stdout.strip()
+    return f"{name}-dirty" if changed else name
 
 
 def thread_environment(threads: int) -> dict[str, str]:
