@@ -178,7 +178,8 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segmen
                const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
                const Vector<double>& alpha, const std::optional<Vector<double>>& decision,
                double tol, index_t max_iter, std::optional<double> max_time,
-               const nb::object& on_round, bool impatient, int threads, Cancel* cancel) {
+               const nb::object& on_round, bool impatient, index_t max_steps, int threads,
+               Cancel* cancel) {
   std::size_t n = 0;
   for (const int s : segments) {
     if (s < 0 || s >= kernel.rows->segments()) throw nb::index_error("segment out of range");
@@ -193,7 +194,7 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segmen
     for (std::size_t i = 0; i < n; ++i) start.coef.push_back(y.data()[i] * start.alpha[i]);
   }
   const BinaryProblem problem{std::move(segments), y.data(), cost.data(), p, fit_intercept};
-  const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient};
+  const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient, max_steps};
   const OnRound report = as_on_round(on_round);
   WorkingSetResult result = without_lock(threads, cancel, [&](RunControl& run) {
     return solve_working_set<T>(*kernel.rows, cache ? &cache->rows : nullptr, problem,
@@ -296,7 +297,8 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
       .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
   m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,
         "p"_a, "fit_intercept"_a, "alpha"_a, "decision"_a.none(), "tol"_a, "max_iter"_a,
-        "max_time"_a.none(), "on_round"_a.none(), "impatient"_a, "threads"_a, "cancel"_a.none());
+        "max_time"_a.none(), "on_round"_a.none(), "impatient"_a, "max_steps"_a, "threads"_a,
+        "cancel"_a.none());
 }
 
 }  // namespace

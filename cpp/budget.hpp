@@ -11,9 +11,10 @@ namespace psvm {
 
 struct Budget {
   double tol;
-  std::ptrdiff_t max_iter;  // rounds; negative for no limit
-  double max_time;          // seconds; infinite for no limit
-  bool impatient;           // give up when the gap would take hundreds of rounds more
+  std::ptrdiff_t max_iter;        // rounds; negative for no limit
+  double max_time;                // seconds; infinite for no limit
+  bool impatient;                 // give up when the gap would take hundreds of rounds more
+  std::ptrdiff_t max_steps = -1;  // of pairs, then give up; negative for no limit
 };
 
 struct RoundRecord {

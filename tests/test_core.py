@@ -9,6 +9,7 @@ import pytest
 from small_data import noisy
 
 from psvm import _core
+from psvm.kernels import Kernel, TrainingKernel
 
 
 def rows_asked_of_class_0(caches):
@@ -29,7 +30,7 @@ def rows_asked_of_class_0(caches):
     for turn, other in enumerate((1, 2)):
         asked.append(set())
         cache = kept[turn % caches]
-        budget = (None, 1e-6, -1, None, None, False, 1, None)
+        budget = (None, 1e-6, -1, None, None, False, -1, 1, None)
         _core.solve_working_set(kernel, cache, [0, other], y, cost, 1.5, True, zero, *budget)
     return asked
 
@@ -74,3 +75,16 @@ def test_every_instruction_set_gives_the_same_model(lower):
     assert cpu in (lower, "baseline")
     assert chosen in ("baseline", "avx2", "avx512")
     assert found == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("max_steps", [0, 7, 100_000])
+def test_pair_steps_end_at_their_limit(max_steps):
+    """Seven steps are too few for these rows, a hundred thousand more than enough."""
+    X, y = noisy(n=100, d=3, seed=0)
+    kernel = TrainingKernel(Kernel("rbf", gamma=0.5), X, [0, 100], 1e6, 1).float64
+    problem = (kernel, None, [0], y, np.ones(100), 1.0, True, np.zeros(100), None)
+    outcome = _core.solve_working_set(*problem, 1e-6, -1, None, None, False, max_steps, 1, None)
+    assert outcome["status"] == ("converged" if max_steps > 7 else "stalled")
+    moved = np.count_nonzero(outcome["alpha"])
+    assert moved <= 2 * max_steps
+    assert (moved > 0) == (max_steps > 0)

@@ -66,6 +66,17 @@ def test_auto_goes_by_the_shape(shape, p, expected):
     assert LinearPSVC(p=p).fit(X, y).history_[0][0]["solver"] == expected
 
 
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("n", [900, 9000])
+def test_small_pairs_of_classes_are_descended(multi_class, n):
+    """Several classes one by one: not where a problem has all rows, or many per feature."""
+    X, y = blobs(n=n, d=20, classes=5)
+    records = LinearPSVC(multi_class=multi_class).fit(X, y).history_[0]
+    small_pair = multi_class == "ovo" and n == 900
+    assert (records[0]["solver"] == "coordinate_descent") == small_pair
+    assert ("pairs" in records[0]["why"]) == small_pair
+
+
 def test_why():
     """The first record of every problem tells in a sentence why this solver; no other does."""
     reasons = []

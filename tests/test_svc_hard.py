@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from referee import SHAPES, check_certificate, kernel_matrix
 from sklearn.exceptions import ConvergenceWarning
-from small_data import noisy
+from small_data import blobs, noisy
 
 from psvm import PSVC
 from psvm.problem import Status
@@ -148,3 +148,24 @@ def test_offset_of_a_linear_kernel():
     near, far = (PSVC(p=1, C=1e4, kernel="linear").fit(Z, y) for Z in (X, X + 1000.0))
     assert far.status_ == [Status.CONVERGED]
     assert far.primal_objective_[0] == pytest.approx(near.primal_objective_[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_pairs_of_a_linear_kernel(p):
+    """Easy pairs of classes are done by pair steps; of hard ones Newton takes over before long."""
+    X, y = blobs(n=900, classes=4, d=6)
+    stages = {}
+    for scale in (1.0, 1e3):
+        model = PSVC(p=p, kernel="linear", C=1.0).fit(X * scale, y)
+        assert model.status_ == [Status.CONVERGED] * 6
+        assert model.dual_gap_.max() <= model.tol
+        stages[scale] = [list(dict.fromkeys(r["solver"] for r in rs)) for rs in model.history_]
+    assert all("proximal_newton" not in names for names in stages[1.0])
+    assert all(names[0].startswith("working_set") for names in stages[1e3])
+    assert any(names[-1] == "proximal_newton" for names in stages[1e3])
+
+
+def test_two_classes_of_a_linear_kernel_need_no_pair_steps():
+    X, y = noisy(n=900, d=6, seed=0)
+    records = PSVC(kernel="linear").fit(X, y).history_[0]
+    assert {record["solver"] for record in records} == {"proximal_newton"}

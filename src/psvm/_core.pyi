@@ -159,6 +159,7 @@ def solve_working_set(
     max_time: float | None,
     on_round: Callable[[dict[str, Any]], bool] | None,
     impatient: bool,
+    max_steps: int,
     threads: int,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...

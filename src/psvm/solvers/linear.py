@@ -2,7 +2,8 @@
 
 1. **coordinate_descent** for rows that are wide and sparse, or few: a step costs as much as the
    entries of one row, where a Newton system would be too large to factor. (At p = 3, 10 to 100
-   times faster on news20 than Newton by conjugate gradients.)
+   times faster on news20 than Newton by conjugate gradients.) Also for small pairs of classes,
+   which are mostly easy.
 2. **semismooth_newton** otherwise: a pass costs as much as all entries, but a few passes do. With
    many rows it starts from the solution of a sample (``sample_start``); beyond 1,000 features its
    systems are solved by conjugate gradients.
@@ -45,6 +46,10 @@ SOLVERS = ("auto", "semismooth_newton", "coordinate_descent")
 # d^3 / 3 is 27,000 times the entries of cnae9 (40 to 150 times faster by coordinates), 450 times
 # those of two digits of mnist (10 times faster), 18 times those of all (up to 5 times slower).
 _EPOCHS = 50
+# Pairs of classes up to so many rows per feature, and entries, are small (optdigits and usps 3 to
+# 60 times faster by coordinates, pendigits and letter 1.2 to 3 times; vehicle unscaled 1.6 times
+# slower, and beyond this satimage 2 times).
+_ROWS_PER_FEATURE, _SMALL_PAIR = 50, 1e6
 # Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster), and
 # from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster).
 _MOSTLY_ZERO, _WELL_FILLED = 0.2, 0.4
@@ -82,6 +87,10 @@ def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str
     factoring = float(d) ** 3 / 3.0
     if summary.in_memory and factoring > _EPOCHS * n * summary.entries:
         return "coordinate_descent", f"wide or few rows ({shape})"
+    pairs = bool(np.any(signs == 0))
+    small = n <= _ROWS_PER_FEATURE * d and n * summary.entries <= _SMALL_PAIR
+    if summary.in_memory and pairs and small:
+        return "coordinate_descent", f"small pairs of classes ({shape})"
     if d > MAX_FACTORED:
         return "semismooth_newton", f"by conjugate gradients, for so many features ({shape})"
     return "semismooth_newton", f"many rows for the size of a Newton system ({shape})"

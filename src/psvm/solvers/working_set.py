@@ -28,13 +28,15 @@ def solve_working_set(
     decision: Array | None = None,
     cancel: Any = None,
     impatient: bool = False,
+    max_steps: int = -1,
 ) -> SolveResult:
     """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
 
     ``decision`` are the decision values of ``alpha``, where these are known; then the entries, and
     their rounding, only serve to change them.
     The status is STALLED when the gap would take tens of thousands of rounds to close, or only
-    hundreds if ``impatient`` (when another solver can take over).
+    hundreds if ``impatient`` (when another solver can take over), and after ``max_steps`` steps of
+    pairs if that is not negative.
     """
     matrix = kernel.float32 if float32 else kernel.float64
     outcome = _core.solve_working_set(
@@ -52,6 +54,7 @@ def solve_working_set(
         budget.max_time,
         budget.on_round,
         impatient,
+        max_steps,
         threads,
         cancel,
     )
