@@ -54,8 +54,8 @@ nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* ke
                    const Indices& held_out, const Ranges& train_columns,
                    const Ranges& held_out_columns, bool fit_intercept, const Vector<double>& ps,
                    const Vector<double>& Cs, const std::optional<Starts>& starts, double tol,
-                   index_t more_rounds, bool keep_alpha, const nb::object& on_cells,
-                   Cancel* cancel) {
+                   index_t more_rounds, index_t max_steps, bool keep_alpha,
+                   const nb::object& on_cells, Cancel* cancel) {
   if (gram.has_value() == (kernel != nullptr))
     throw nb::value_error("either a Gram matrix or a kernel is needed");
   FoldProblem<T> problem{};
@@ -88,7 +88,7 @@ nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* ke
       nb::gil_scoped_acquire lock;
       on_cells(count);
     };
-  const Precision precision{tol, more_rounds, keep_alpha};
+  const Precision precision{tol, more_rounds, max_steps, keep_alpha};
   FoldPathResult result = without_lock(1, cancel, [&](RunControl& run) {
     return solve_fold_path(problem, cells, precision, tell, run);
   });
@@ -144,7 +144,7 @@ void bind_fold_path(nb::module_& m) {
     m.def("solve_fold_path", &fold_path<T>, "gram"_a.noconvert().none(), "kernel"_a.none(),
           "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a, "held_out_columns"_a,
           "fit_intercept"_a, "ps"_a, "Cs"_a, "starts"_a.none(), "tol"_a, "more_rounds"_a,
-          "keep_alpha"_a, "on_cells"_a.none(), "cancel"_a.none());
+          "max_steps"_a, "keep_alpha"_a, "on_cells"_a.none(), "cancel"_a.none());
   };
   bind_path(float{});
   bind_path(double{});

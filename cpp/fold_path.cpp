@@ -66,11 +66,13 @@ class FoldPath {
     CellOutcome outcome{};
     double then_gap = infinity, then_dual = -infinity;
     index_t more = precision_.more_rounds;
+    steps_left_ =
+        precision_.max_steps < 0 ? std::numeric_limits<index_t>::max() : precision_.max_steps;
     for (index_t round = 0;; ++round) {
       certify();
       outcome = {gap_, run_.seconds() - start, round};
       if (gap_ <= precision_.tol && (more-- <= 0 || gap_ <= best_gap)) break;
-      if (round >= most_rounds) break;
+      if (round >= most_rounds || steps_left_ == 0) break;
       if (round % window == window - 1) {
         if (hopeless(then_gap, then_dual)) break;
         then_gap = gap_;
@@ -383,7 +385,8 @@ class FoldPath {
     if (!problem_.fit_intercept) block_.score[size] = T(0);
     // A tenth of the violation, at most 40 steps per variable, as in working_set.cpp.
     const double floor = 4.0 * std::numeric_limits<T>::epsilon();
-    solve_block(block_, *loss_, 0.1, floor, 40 * static_cast<index_t>(size), run_);
+    const index_t most = std::min(40 * static_cast<index_t>(size), steps_left_);
+    steps_left_ -= solve_block(block_, *loss_, 0.1, floor, most, run_).steps;
     std::vector<index_t> changed;
     for (std::size_t s = 0; s < size; ++s) {
       const std::size_t k = members_[s];
@@ -415,7 +418,7 @@ class FoldPath {
   std::vector<std::size_t> members_, places_;
   std::vector<index_t> born_, slot_of_;
   bool all_tie_ = true;  // the scores of a class, at alpha = 0
-  index_t round_ = 0;
+  index_t round_ = 0, steps_left_ = 0;
   Violators violators_;
   std::vector<index_t> lines_;  // training columns a cache line apart
 };

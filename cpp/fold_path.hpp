@@ -30,6 +30,7 @@ struct PathCell {
 struct Precision {
   double tol;
   index_t more_rounds;
+  index_t max_steps;  // of pairs per cell, which is then left as it is; negative for no limit
   bool keep_alpha;
 };
 

@@ -459,3 +459,26 @@ def test_class_weights_of_a_class_that_a_split_misses():
             model = PSVC(**params, class_weight=weight).fit(X[train], y[train])
             found = search.cv_results_[f"split{split}_test_score"][cell]
             assert found == pytest.approx(model.score(X[test], y[test]), abs=0.04)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_linear_kernel_is_tried_on_its_matrix(classes, sparse, monkeypatch):
+    """Hard cells go to the linear solvers, and all of them if no matrix fits: the same scores."""
+    X, y = blobs(n=600, classes=classes, d=4)
+    X = sp.csr_matrix(X * 30.0) if sparse else X * 30.0
+    search = PSVCCV((1, 2), [1e-4, 1.0, 100.0], kernel="linear", cv=3, refit=False)
+    fitted = []
+    follow = RowSearch._follow
+    monkeypatch.setattr(
+        RowSearch, "_follow", lambda self, *given: (fitted.append(given[1]), follow(self, *given))
+    )
+    tried = clone(search).fit(X, y)
+    (hard,) = fitted[:1]
+    assert 0 < len(hard) < 6, "the smallest C is easy, the largest hard"
+    assert tried.cv_results_["max_dual_gap"].max() <= 1e-3
+    fitted.clear()
+    whole = clone(search).set_params(cache_size=1e-3).fit(X, y)
+    assert len(fitted[0]) == 6
+    assert scores(tried) == pytest.approx(scores(whole), abs=0.006)
+    assert tried.best_params_ == whole.best_params_

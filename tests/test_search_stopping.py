@@ -294,7 +294,7 @@ def test_cancelled_before_held_out_values_are_computed():
     Cs = np.logspace(0.0, 0.1, 5)
     ranges = [np.array([[rows[0], rows[-1] + 1]]) for rows in (train, held_out)]
     problem = (kernel.float32, train, y, np.ones(train.size), held_out, *ranges, True)
-    search = (np.ones(5), Cs, None, 1e-2, 0, True, on_cells, cancel)
+    search = (np.ones(5), Cs, None, 1e-2, 0, -1, True, on_cells, cancel)
     outcome = _core.solve_fold_path(None, *problem, *search)
     assert time.monotonic() - told[0] < 0.5
     done = len(outcome["gap"])

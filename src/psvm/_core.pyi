@@ -218,6 +218,7 @@ def solve_fold_path(
     starts: Array | None,
     tol: float,
     more_rounds: int,
+    max_steps: int,
     keep_alpha: bool,
     on_cells: Callable[[int], None] | None,
     cancel: Cancel | None,

@@ -80,6 +80,17 @@ class FoldAnswers:
         """Which cells have all their binary problems solved."""
         return np.asarray(self.solved == len(self.values))
 
+    def some(self, places: npt.NDArray[np.bool_]) -> FoldAnswers:
+        """The answers of some cells."""
+        return FoldAnswers(
+            [cell for cell, taken in zip(self.cells, places, strict=True) if taken],
+            self.values[:, places],
+            self.support[places],
+            self.gap[places],
+            self.seconds[places],
+            self.solved[places],
+        )
+
     def decision(self, place: int) -> Array:
         """Decision values of one cell, one column per binary problem."""
         return self.values[:, place].T

@@ -110,6 +110,8 @@ class GramSearch:
         Gram matrices at once, at most.
     more_rounds : int
         Rounds of the solver after it has reached the gap, towards the last digits.
+    steps_per_row : int
+        Steps of pairs, by training row, after which a cell is left unsolved; negative for no limit.
     remembers : bool
         Whether there is memory for the solutions of all cells, to start from later.
     threads : int
@@ -126,6 +128,7 @@ class GramSearch:
         fit_intercept: bool,
         buffers: int,
         more_rounds: int,
+        steps_per_row: int,
         remembers: bool,
         threads: int,
     ) -> None:
@@ -141,6 +144,7 @@ class GramSearch:
             )
         ]
         self._most_buffers, self._more_rounds = buffers, more_rounds
+        self._steps_per_row = steps_per_row
         self._free: list[tuple[Gram, int]] = []  # with the width whose matrix is in it
         self._made = 0
         self._remembers = remembers
@@ -277,6 +281,7 @@ class GramSearch:
             starts if len(starts) == len(cells) else None,
             tol,
             self._more_rounds,
+            self._steps_per_row * placed.train.size,
             self._remembers,
             on_cells,
             self._source.cancel,

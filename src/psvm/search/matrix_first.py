@@ -1,0 +1,49 @@
+"""The search of a linear kernel over few rows: on the Gram matrix, then what that leaves.
+
+Cells are followed on the shared matrix, with a limit on their steps: most are done in a small part
+of the time that a fit of its own takes (digits, usps and cnae9 with five p ten times faster, two
+classes of spambase level, of magic04 1.2 times slower). Cells that reach the limit on some split,
+as with a large C on unscaled columns, are fitted split by split by the linear solvers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from psvm.search.board import FoldAnswers, Listener
+from psvm.search.gram_search import GramSearch
+from psvm.search.row_search import RowSearch
+
+
+class MatrixFirst:
+    """Solves cells of a grid on all splits.
+
+    Parameters
+    ----------
+    on_matrix : GramSearch
+        With a limit on its steps.
+    whole_fits : RowSearch
+        Solves the cells that are left.
+    """
+
+    def __init__(self, on_matrix: GramSearch, whole_fits: RowSearch) -> None:
+        self._on_matrix, self._whole_fits = on_matrix, whole_fits
+
+    def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
+        """Solve the path of cells of every given width; as :meth:`GramSearch.run`."""
+        left: dict[int, list[int]] = {}
+
+        def on_width(gamma: int, answers: list[FoldAnswers]) -> None:
+            solved = np.all([own.gap <= tol for own in answers], axis=0)
+            left[gamma] = [
+                cell for cell, done in zip(answers[0].cells, solved, strict=True) if not done
+            ]
+            if solved.any():
+                listener.on_width(gamma, [own.some(solved) for own in answers])
+
+        self._on_matrix.run(paths, tol, replace(listener, on_width=on_width))
+        again = {gamma: cells for gamma, cells in left.items() if cells}
+        self._whole_fits.run(again, tol, replace(listener, on_cells=lambda _: None))
