@@ -23,6 +23,7 @@ from small_data import blobs, noisy
 from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.search import gram
 from psvm.search.row_search import RowSearch
+from psvm.search.watch import SearchWatch
 
 CS, GAMMAS = [0.3, 3.0, 30.0], [0.01, 0.1]
 GRID = {"C": CS, "gamma": GAMMAS}
@@ -473,7 +474,11 @@ def test_a_linear_kernel_is_tried_on_its_matrix(classes, sparse, monkeypatch):
     monkeypatch.setattr(
         RowSearch, "_follow", lambda self, *given: (fitted.append(given[1]), follow(self, *given))
     )
+    expected, done = [], []
+    monkeypatch.setattr(SearchWatch, "expect", lambda self, count: expected.append(count))
+    monkeypatch.setattr(SearchWatch, "fits_done", lambda self, count: done.append(count))
     tried = clone(search).fit(X, y)
+    assert sum(done) == sum(expected) > 0, "every fit is counted once, whoever does it"
     (hard,) = fitted[:1]
     assert 0 < len(hard) < 6, "the smallest C is easy, the largest hard"
     assert tried.cv_results_["max_dual_gap"].max() <= 1e-3

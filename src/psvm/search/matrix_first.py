@@ -41,9 +41,14 @@ class MatrixFirst:
             left[gamma] = [
                 cell for cell, done in zip(answers[0].cells, solved, strict=True) if not done
             ]
+            listener.on_cells(int(solved.sum()) * sum(len(own.values) for own in answers))
             if solved.any():
                 listener.on_width(gamma, [own.some(solved) for own in answers])
 
-        self._on_matrix.run(paths, tol, replace(listener, on_width=on_width))
-        again = {gamma: cells for gamma, cells in left.items() if cells}
-        self._whole_fits.run(again, tol, replace(listener, on_cells=lambda _: None))
+        # Only now is it known which cells are done: counted on the way, progress would stand at its
+        # end while the others are fitted.
+        on_matrix = replace(listener, on_cells=lambda _: None, on_width=on_width)
+        self._on_matrix.run(paths, tol, on_matrix)
+        self._whole_fits.run(
+            {gamma: cells for gamma, cells in left.items() if cells}, tol, listener
+        )
