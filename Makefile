@@ -12,7 +12,7 @@ READY := $(VENV)/ready
 LOG := $(VENV)/install.log
 PYTHON ?=
 ARGS ?=
-CPP := $(wildcard cpp/*.cpp cpp/*.hpp)
+CPP := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
 
 # One thread per test worker: the workers are the parallelism. (SCIPY_ARRAY_API, set for pytest,
 # turns on scikit-learn's checks of array-API input.)
@@ -53,9 +53,10 @@ bench: $(READY)/psvm $(READY)/bench
 # takes.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 \
 	-D_GLIBCXX_ASSERTIONS
-SANITIZED := core kernels svc_storage storage equal_rows multiclass coordinate_descent \
-	proximal_newton linear_blocks linear_choice linear_oracle svc_oracle svc_parameters \
-	search search_refit
+SANITIZED := cpp mathematics/test_multiclass.py rows solvers estimators/test_linear_blocks.py \
+	estimators/test_linear_oracle.py estimators/test_svc_oracle.py \
+	estimators/test_svc_parameters.py estimators/test_svc_storage.py \
+	search/test_search.py search/test_refit.py
 gcc_library = $(shell $(CXX) -print-file-name=$(1))
 
 sanitize: $(READY)/sanitize
@@ -63,8 +64,8 @@ sanitize: $(READY)/sanitize
 	@LD_PRELOAD="$(call gcc_library,libasan.so):$(call gcc_library,libstdc++.so)" \
 		PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(ONE_THREAD) SCIPY_ARRAY_API=1 $(VENV)/sanitize/bin/python -m pytest -q -n logical \
-		--capture=sys $(SANITIZED:%=tests/test_%.py) \
-		--deselect tests/test_linear_blocks.py::test_a_memory_map_is_not_loaded $(ARGS)
+		--capture=sys $(SANITIZED:%=tests/%) \
+		--deselect tests/estimators/test_linear_blocks.py::test_a_memory_map_is_not_loaded $(ARGS)
 
 format: $(READY)/test
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .

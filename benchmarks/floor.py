@@ -36,10 +36,11 @@ ENOUGH = 1.0  # seconds after which there is no further run
 
 def floor_seconds(X: Any, y: Labels, model: DualModel, gamma: float, threads: int) -> float:
     """Seconds for the kernel rows of the support vectors of an rbf model over the rows of X."""
-    from psvm.equal_rows import find_equal_rows
-    from psvm.kernels import Kernel, TrainingKernel
-    from psvm.storage import stored_for_kernel
-    from psvm.validation import canonical
+    from psvm.estimators.validation import canonical
+    from psvm.rows.dense_or_sparse import stored_for_kernel
+    from psvm.rows.equal_rows import find_equal_rows
+    from psvm.rows.kernel import Kernel
+    from psvm.rows.kernel_matrix import TrainingKernel
 
     X = stored_for_kernel(canonical(X), "rbf", threads)
     same = find_equal_rows(X, y.astype(np.int32))

@@ -30,7 +30,7 @@ ROWS = 384  # a multiple of the rows of every tile and group
 
 def nanoseconds(kernel: str, dtype: type, features: int, sparse: bool, quick: bool) -> float:
     """Time of one entry."""
-    from psvm.kernels import Kernel
+    from psvm.rows.kernel import Kernel
 
     columns = COLUMNS[quick]
     rng = np.random.default_rng(0)

@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from psvm import PSVC
-from psvm.certificate import certify
-from psvm.loss import PNormHinge
+from psvm.mathematics.certificate import certify
+from psvm.mathematics.loss import PNormHinge
 
 PS = (1, 1.25, 1.5, 2, 3)
 CS = np.logspace(-1, 2, 13)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from linear_referee import Heard
 
-from psvm.solvers.linear import solve_linear
+from psvm.solvers.linear.choose import solve_linear
 
 settings.register_profile(
     "psvm",
@@ -33,5 +33,5 @@ def heard(monkeypatch):
         return solutions
 
     found = Heard()
-    monkeypatch.setattr("psvm.linear.solve_linear", listen)
+    monkeypatch.setattr("psvm.estimators.linear_svc.solve_linear", listen)
     return found

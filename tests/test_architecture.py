@@ -1,7 +1,7 @@
 """The shape of the code: who imports whom, how long files are, what must not exist.
 
-Reads the source only, so a module is checked from the day it is written. To add a module to the
-package, add its line to ``MAY_IMPORT``.
+Reads the source only, so a module is checked from the day it is written. A new module needs no
+line here, a new folder one in ``ROOMS`` or ``CPP_ROOMS``.
 """
 
 import ast
@@ -18,124 +18,138 @@ import psvm
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "psvm"
 PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
-CPP_FILES = sorted([*(ROOT / "cpp").glob("*.cpp"), *(ROOT / "cpp").glob("*.hpp")])
+CPP = ROOT / "cpp"
+CPP_FILES = sorted([*CPP.rglob("*.cpp"), *CPP.rglob("*.hpp")])
 MAX_LINES = 500
 
-# Imports go downwards only. Each layer may import every layer below it:
-#   cli > paper, dask, plotting, persistence > path, search > svc, linear > classifier
-#   > multiclass > solvers > ground
-# The ground is not one layer but a few modules with a narrow list each; certificate and bounds see
-# only the mathematics, never the solvers they judge.
-GROUND = {
-    "_core",
-    "bounds",
-    "certificate",
-    "data",
-    "kernels",
-    "loss",
-    "problem",
-    "row_blocks",
-    "storage",
-}
-SOLVING = GROUND | {"solvers", "multiclass"}
-DOOR = {
-    "callbacks",
-    "equal_rows",
-    "head_start",
-    "progress",
-    "validation",
-    "warm_start",
-}  # what stands between an estimator and its caller
-ESTIMATORS = {"svc", "linear", "search", "path"}
-MAY_IMPORT = {
-    "loss": set(),
+# Rooms, bottom up: a room may import itself and what its line names.
+CORE = {"_core"}
+MATHEMATICS = {"mathematics"}
+ROWS = CORE | MATHEMATICS | {"rows"}
+SOLVERS = ROWS | {"solvers"}
+ESTIMATORS = SOLVERS | {"estimators"}
+SEARCH = ESTIMATORS | {"search"}
+ROOMS = {
+    "mathematics": MATHEMATICS,
+    "rows": ROWS,
+    "solvers": SOLVERS,
+    "estimators": ESTIMATORS,
+    "search": SEARCH,
+    "bounds": ROWS,
     "data": {"data"},
-    "storage": {"_core"},
-    "kernels": {"loss", "storage", "_core"},
-    "problem": {"loss", "kernels"},
-    "certificate": {"loss", "kernels"},
-    "bounds": {"loss", "kernels"},
-    "row_blocks": set(),
-    "solvers": GROUND | {"solvers"},
-    "multiclass": GROUND | {"solvers"},
-    "warm_start": GROUND | {"solvers"},
-    "callbacks": set(),
-    "equal_rows": set(),
-    "head_start": GROUND | {"equal_rows"},
-    "validation": {"kernels"},
-    "progress": set(),
-    "expansion": {"equal_rows", "kernels", "multiclass", "storage"},
-    "classifier": SOLVING | DOOR,
-    "svc": SOLVING | DOOR | {"classifier", "expansion"},
-    "linear": SOLVING | DOOR | {"classifier"},
-    "search": SOLVING | DOOR | {"search", "svc", "linear"},
-    "path_result": {"multiclass"},
-    "path": {"kernels", "linear", "path_result", "progress", "svc", "validation"},
-    "persistence": SOLVING | ESTIMATORS | {"persistence", "warm_start"},
-    "plotting": SOLVING | ESTIMATORS | {"plotting"},
-    "paper": SOLVING | ESTIMATORS | {"paper", "validation"},
-    "dask": SOLVING | ESTIMATORS,
-    "cli": SOLVING | ESTIMATORS | {"cli", "dask", "paper", "persistence", "plotting"},
-    "__init__": SOLVING | ESTIMATORS | {"persistence"},
+    "persistence": SEARCH | {"persistence"},
+    "plotting": SEARCH | {"plotting", "bounds"},
+    "paper": SEARCH | {"paper", "data", "bounds"},
+    "cli": SEARCH | {"cli", "paper", "persistence", "plotting", "data"},
+    "__init__": SEARCH | {"persistence"},
 }
-# Optional front ends: `import psvm` must never pull them in.
-NEVER_IMPORTED = {"cli", "dask", "paper", "plotting"}
+# Stricter than their rooms. What judges a solver shares no code with it, and the linear solvers,
+# which the kernel solvers may call, know nothing of kernels.
+MODULES = {
+    "mathematics/loss": set(),
+    "mathematics/certificate": {"mathematics/loss"},
+    "mathematics/multiclass": set(),
+}
+FOLDERS_APART = [("solvers/linear", "solvers/kernel"), ("solvers/linear", "rows/kernel")]
+# Optional front ends: `import psvm` must never pull them in, nor does any other part but cli.
+FRONT_ENDS = {"cli", "paper", "plotting"}
+
+# The same in C++: folders bottom up.
+CPP_ROOMS = {
+    "base": set(),
+    "loss": {"base"},
+    "kernel": {"base", "loss"},
+    "smo": {"base", "loss", "kernel"},
+    "linear": {"base", "loss", "kernel"},
+    "bind": {"base", "loss", "kernel", "smo", "linear"},
+}
 
 
 def name_of(path):
     return str(path.relative_to(ROOT))
 
 
-def part_of(path):
-    """The first level below the package: ``solvers/choose.py`` is a part of ``solvers``."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def place_of(path):
+    """``solvers/kernel/choose`` for a file of the package; a folder's own file is the folder."""
+    place = path.relative_to(PACKAGE).with_suffix("").as_posix()
+    return place.removesuffix("/__init__") if "/" in place else place
+
+
+def room_of(place):
+    return place.split("/")[0]
 
 
 def parse(path):
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-def parts_imported_by(path):
-    """First-level parts of psvm that a file imports, wherever in the file the import stands."""
-    package = ("psvm", *path.relative_to(PACKAGE).parts[:-1])
+PLACES = {place_of(path) for path in PYTHON_FILES}
+PLACES |= {place.rsplit("/", 1)[0] for place in PLACES if "/" in place} | {"_core"}
+
+
+def places_imported_by(path):
+    """What of psvm a file imports, wherever in the file the import stands."""
     imported = set()
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
-            targets = [alias.name.split(".") for alias in node.names]
+            targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            base = [*base, *(node.module.split(".") if node.module else [])]
-            targets = [[*base, alias.name] for alias in node.names]
+            assert node.level == 0, f"{name_of(path)} imports by dots: name the module"
+            targets = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
         for target in targets:
-            if target[0] != "psvm":
+            names = target.split(".")
+            if names[0] != "psvm":
                 continue
-            # `from psvm import PSVC` names no module: it is an import of __init__.
-            is_module = len(target) > 1 and target[1] in MAY_IMPORT.keys() | GROUND
-            imported.add(target[1] if is_module else "__init__")
+            # The longest part of the name that is a module; `from psvm import PSVC` names none.
+            found = ["/".join(names[1:end]) for end in range(len(names), 1, -1)]
+            imported.add(next((place for place in found if place in PLACES), "__init__"))
     return imported
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
 def test_imports_go_downwards(path):
-    part = part_of(path)
-    assert part in MAY_IMPORT, f"{name_of(path)} is new: say in MAY_IMPORT what it may import"
-    forbidden = parts_imported_by(path) - MAY_IMPORT[part]
+    place = place_of(path)
+    imported = places_imported_by(path)
+    assert room_of(place) in ROOMS, (
+        f"{name_of(path)} is in no room: say in ROOMS what it may import"
+    )
+    forbidden = {other for other in imported if room_of(other) not in ROOMS[room_of(place)]}
+    if place in MODULES:
+        forbidden |= imported - MODULES[place]
+    for folder, other in FOLDERS_APART:
+        if place.startswith(folder):
+            forbidden |= {one for one in imported if one.startswith(other)}
     assert not forbidden, f"{name_of(path)} must not import {sorted(forbidden)} from psvm"
 
 
-def test_the_table_itself_has_no_cycle_and_no_front_end():
+def test_the_rooms_have_no_cycle_and_no_front_end_below():
     seen = {"_core"}
-    for part, allowed in MAY_IMPORT.items():
-        # The table is written bottom-up, so whatever a part may import stands above its line.
-        assert allowed <= seen | {part} | NEVER_IMPORTED, part
-        assert part == "cli" or not (allowed - {part}) & NEVER_IMPORTED, part
-        seen.add(part)
+    for room, allowed in ROOMS.items():
+        # The table is written bottom-up, so whatever a room may import stands above its line.
+        assert allowed <= seen | {room}, room
+        assert room == "cli" or not (allowed - {room}) & FRONT_ENDS, room
+        seen.add(room)
+    below = set()
+    for room, allowed in CPP_ROOMS.items():
+        assert allowed <= below, room
+        below.add(room)
+
+
+@pytest.mark.parametrize("path", CPP_FILES, ids=name_of)
+def test_includes_go_downwards(path):
+    room = path.relative_to(CPP).parts[0]
+    included = re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+    for header in included:
+        assert (CPP / header).exists(), f"{name_of(path)} includes {header} without its folder"
+    rooms = {header.split("/")[0] for header in included}
+    forbidden = rooms - CPP_ROOMS[room] - {room}
+    assert not forbidden, f"{name_of(path)} must not include headers of {sorted(forbidden)}"
 
 
 def test_importing_psvm_loads_no_optional_package():
-    optional = ["matplotlib", "dask", *(f"psvm.{p}" for p in NEVER_IMPORTED)]
+    optional = ["matplotlib", "dask", *(f"psvm.{p}" for p in FRONT_ENDS)]
     program = f"import psvm, sys; print([m for m in {optional!r} if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert answer.stdout.strip() == "[]", answer.stdout + answer.stderr
@@ -154,15 +168,15 @@ def test_file_is_named_after_its_idea(path):
 
 @pytest.mark.parametrize("path", CPP_FILES, ids=name_of)
 def test_only_the_binding_knows_python(path):
-    if path.stem.startswith("bind"):
+    if path.parent.name == "bind":
         return
     header = re.search(r'#\s*include\s*[<"](Python\.h|nanobind|pybind11|numpy/)', path.read_text())
-    assert header is None, f"{name_of(path)} includes {header[1]}: only bind*.cpp may"
+    assert header is None, f"{name_of(path)} includes {header[1]}: only cpp/bind may"
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
 def test_the_library_never_prints(path):
-    if part_of(path) == "cli":
+    if room_of(place_of(path)) == "cli":
         return
     lines = [
         node.lineno

@@ -6,8 +6,8 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 from strategies import LISTED_P
 
-from psvm.certificate import certify
-from psvm.loss import PNormHinge
+from psvm.mathematics.certificate import certify
+from psvm.mathematics.loss import PNormHinge
 
 
 def noisy(n=30, d=3, seed=0):

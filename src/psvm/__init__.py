@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psvm.linear import LinearPSVC
-    from psvm.path import psvm_path
+    from psvm.estimators.linear_svc import LinearPSVC
+    from psvm.estimators.path import psvm_path
+    from psvm.estimators.svc import PSVC
     from psvm.persistence.model_file import load, save
     from psvm.search import PSVCCV
-    from psvm.svc import PSVC
 
     __version__: str
 
@@ -17,11 +17,11 @@ __all__ = ["PSVC", "PSVCCV", "LinearPSVC", "__version__", "load", "psvm_path", "
 # Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
 # need it.
 _HOME = {
-    "PSVC": "psvm.svc",
+    "PSVC": "psvm.estimators.svc",
     "PSVCCV": "psvm.search",
-    "LinearPSVC": "psvm.linear",
+    "LinearPSVC": "psvm.estimators.linear_svc",
     "load": "psvm.persistence.model_file",
-    "psvm_path": "psvm.path",
+    "psvm_path": "psvm.estimators.path",
     "save": "psvm.persistence.model_file",
 }
 

@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from psvm.kernels import Kernel, TrainingKernel
-from psvm.loss import PNormHinge
+from psvm.mathematics.loss import PNormHinge
+from psvm.rows.kernel import Kernel
+from psvm.rows.kernel_matrix import TrainingKernel
 
 Array = npt.NDArray[np.float64]
 

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from psvm.cli import install_of
-from psvm.cli.bench import bench
-from psvm.cli.demo import demo
-from psvm.cli.evaluate import evaluate
-from psvm.cli.export import export
-from psvm.cli.fit import fit
-from psvm.cli.info import info
-from psvm.cli.predict import predict
-from psvm.cli.reproduce import reproduce
-from psvm.cli.tune import tune
+from psvm.cli.commands.bench import bench
+from psvm.cli.commands.demo import demo
+from psvm.cli.commands.evaluate import evaluate
+from psvm.cli.commands.export import export
+from psvm.cli.commands.fit import fit
+from psvm.cli.commands.info import info
+from psvm.cli.commands.predict import predict
+from psvm.cli.commands.reproduce import reproduce
+from psvm.cli.commands.tune import tune
 
 app = typer.Typer(
     name="psvm",

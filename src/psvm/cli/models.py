@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from psvm.cli.columns import as_texts, checked_numbers
 from psvm.cli.errors import DataError, listed
-from psvm.cli.matrices import MatrixBlock
-from psvm.cli.reading import Matrix, Table
-from psvm.cli.tables import TableBlock
-from psvm.cli.training import refuse_entries
+from psvm.cli.files.columns import as_texts, checked_numbers
+from psvm.cli.files.matrices import MatrixBlock
+from psvm.cli.files.reading import Matrix, Table
+from psvm.cli.files.tables import TableBlock
+from psvm.cli.files.training_set import refuse_entries
 
 
 class Model:

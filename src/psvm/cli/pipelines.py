@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from psvm.cli.training import TrainingSet
+from psvm.cli.files.training_set import TrainingSet
 
 CLASSIFIER = "classifier"
 """Name of the last step."""

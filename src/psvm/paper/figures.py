@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.bounds import margin_loss
-from psvm.linear import LinearPSVC
+from psvm.estimators.linear_svc import LinearPSVC
 from psvm.paper import psmo
 from psvm.paper.psmo_classifier import published_votes, shuffled_pair
 from psvm.paper.published import EXPONENTS

@@ -47,7 +47,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import daxpy
 
-from psvm.loss import PNormHinge
+from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from psvm import validation as check
-from psvm.kernels import KERNELS, Kernel, resolve_gamma
+from psvm.estimators import validation as check
 from psvm.paper import psmo
+from psvm.rows.kernel import KERNELS, Kernel, resolve_gamma
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

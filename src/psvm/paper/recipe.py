@@ -21,8 +21,8 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold, train_test_split
 
 from psvm.data import load
+from psvm.estimators.svc import PSVC
 from psvm.paper import published
-from psvm.svc import PSVC
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psvm.estimators.svc import PSVC
 from psvm.paper import baselines, published
 from psvm.paper.recipe import (
     GRID,
@@ -31,7 +32,6 @@ from psvm.paper.recipe import (
     published_gamma,
 )
 from psvm.paper.table_row import Result, Task, compute_row
-from psvm.svc import PSVC
 
 QUICK_EXPONENTS = (1.0, 1.5, 2.0)
 """The p of the exact model in a quick run."""

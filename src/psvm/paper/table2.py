@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psvm.certificate import certify
-from psvm.linear import LinearPSVC
-from psvm.loss import PNormHinge
+from psvm.estimators.linear_svc import LinearPSVC
+from psvm.mathematics.certificate import certify
+from psvm.mathematics.loss import PNormHinge
 from psvm.paper import published, rivals
 from psvm.paper.psmo_classifier import PSMOClassifier
 from psvm.paper.recipe import (

@@ -11,13 +11,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from psvm.kernels import Kernel
-from psvm.linear import LinearPSVC
-from psvm.multiclass import class_pairs
+from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.svc import PSVC
+from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.preprocessing import Branches, Operation, operations_of
 from psvm.persistence.unwrap import steps_of
-from psvm.svc import PSVC
+from psvm.rows.kernel import Kernel
 
 Array = npt.NDArray[np.float64]
 

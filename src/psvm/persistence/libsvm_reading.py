@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.kernels import Kernel
-from psvm.multiclass import class_pairs, pack_one_vs_one
+from psvm.estimators.svc import PSVC
+from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one
 from psvm.persistence.errors import ModelFileError
 from psvm.persistence.libsvm_text import LIBSVM_NAMES
-from psvm.svc import PSVC
+from psvm.rows.kernel import Kernel
 
 Array = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.kernels import Kernel
-from psvm.multiclass import class_pairs
+from psvm.estimators.svc import PSVC
+from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.atomic import replacing
 from psvm.persistence.decision_rule import (
     DecisionRule,
@@ -26,7 +26,7 @@ from psvm.persistence.decision_rule import (
     expansion_of,
 )
 from psvm.persistence.errors import UnsupportedModelError
-from psvm.svc import PSVC
+from psvm.rows.kernel import Kernel
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psvm.multiclass import class_pairs, problem_signs
+from psvm.mathematics.multiclass import class_pairs, problem_signs
 from psvm.persistence.decision_rule import DecisionRule, KernelExpansion
 from psvm.persistence.onnx_graph import Graph
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from psvm.kernels import KERNELS, Kernel
-from psvm.linear import LinearPSVC
-from psvm.multiclass import problem_signs
+from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.svc import PSVC
+from psvm.estimators.warm_start import LinearWarmStart, WarmStart
+from psvm.mathematics.multiclass import problem_signs
 from psvm.persistence.errors import ModelFileError
+from psvm.rows.kernel import KERNELS, Kernel
 from psvm.search import PSVCCV
 from psvm.search.calibration import Calibration, Sigmoid
-from psvm.svc import PSVC
-from psvm.warm_start import LinearWarmStart, WarmStart
 
 State = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.multiclass import problem_signs
+from psvm.mathematics.multiclass import problem_signs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.bounds import margin_loss
-from psvm.loss import PNormHinge
+from psvm.mathematics.loss import PNormHinge
 from psvm.plotting.canvas import GREY, axes_for, final_model, series_styles, with_defaults
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from psvm.linear import LinearPSVC
-from psvm.path import PSVMPath, psvm_path
+from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.path import PSVMPath, psvm_path
+from psvm.estimators.svc import PSVC
 from psvm.plotting.canvas import (
     BLUE,
     LEAST_GAP,
@@ -22,7 +23,6 @@ from psvm.plotting.canvas import (
     series_styles,
     with_defaults,
 )
-from psvm.svc import PSVC
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

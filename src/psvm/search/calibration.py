@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from psvm.multiclass import class_pairs, problem_signs
+from psvm.mathematics.multiclass import class_pairs, problem_signs
 
 Array = npt.NDArray[np.float64]
 

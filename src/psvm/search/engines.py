@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.kernels import Kernel
+from psvm.rows.dense_or_sparse import stored_for_kernel
+from psvm.rows.kernel import Kernel
 from psvm.search.folds import Fold, FoldProblem, row_order
 from psvm.search.gram import GramSource, MemoryPlan
 from psvm.search.gram_search import GramSearch
 from psvm.search.grid import Grid
 from psvm.search.matrix_first import MatrixFirst
 from psvm.search.row_search import RowSearch
-from psvm.solvers.choose import SMALL
-from psvm.storage import stored_for_kernel
+from psvm.solvers.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 

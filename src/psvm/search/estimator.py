@@ -13,10 +13,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from psvm import validation as check
-from psvm.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.kernels import KERNELS, Kernel
-from psvm.linear import LinearPSVC
+from psvm.estimators import validation as check
+from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.svc import PSVC, KernelParameter
+from psvm.rows.kernel import KERNELS, Kernel
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
 from psvm.search.folds import make_fold, read_splits
@@ -25,7 +26,6 @@ from psvm.search.routing import routed_in_fit, routed_in_score, router_of
 from psvm.search.scoring import HeldOutScorer
 from psvm.search.table import RULES, ScoreTable, warn_of_gaps, warn_of_scores
 from psvm.search.watch import SearchWatch
-from psvm.svc import PSVC, KernelParameter
 
 Array = npt.NDArray[np.float64]
 

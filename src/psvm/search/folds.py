@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.multiclass import problem_signs
+from psvm.mathematics.multiclass import problem_signs
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class Fold:
     cost: Array
 
     def problems(self, multi_class: str) -> list[FoldProblem]:
-        """The binary problems, in the order of :mod:`psvm.multiclass`."""
+        """The binary problems, in the order of :mod:`psvm.mathematics.multiclass`."""
         found = []
         for signs in problem_signs(self.classes.size, multi_class):
             y = signs[self.codes].astype(np.float64)

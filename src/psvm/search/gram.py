@@ -20,7 +20,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.kernels import Kernel, TrainingKernel
+from psvm.rows.kernel import Kernel
+from psvm.rows.kernel_matrix import TrainingKernel
 
 Array = npt.NDArray[np.float64]
 Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]

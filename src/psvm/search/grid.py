@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import ParameterGrid
 
-from psvm import validation as check
-from psvm.kernels import resolve_gamma
+from psvm.estimators import validation as check
+from psvm.rows.kernel import resolve_gamma
 
 Array = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from psvm.multiclass import class_pairs, problem_signs, votes_of_pairs
+from psvm.mathematics.multiclass import class_pairs, problem_signs, votes_of_pairs
 from psvm.search.board import FoldAnswers
 from psvm.search.calibration import Calibration
 from psvm.search.folds import Fold, Rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psvm.certificate import Certificate
-from psvm.problem import SolveResult
+from psvm.mathematics.certificate import Certificate
+from psvm.mathematics.problem import SolveResult
 
 
 @dataclass

@@ -1,0 +1,328 @@
+// Arrays in, structs out, the interpreter's lock released. No logic.
+#include "bind/bind.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <optional>
+
+#include "kernel/kernel_rows.hpp"
+#include "smo/working_set.hpp"
+
+using namespace nanobind::literals;
+using namespace psvm;
+
+namespace {
+
+Rows as_rows(const Indices& indices) {
+  static_assert(sizeof(index_t) == sizeof(std::int64_t));
+  return Rows(reinterpret_cast<const index_t*>(indices.data()), indices.shape(0));
+}
+
+void check_rows(const Indices& indices, index_t size) {
+  for (const index_t i : as_rows(indices))
+    if (i < 0 || i >= size) throw nb::index_error("row out of range");
+}
+
+template <class S>
+DenseArray<S> view(const Matrix<S>& x) {
+  return {x.data(), static_cast<index_t>(x.shape(0)), static_cast<index_t>(x.shape(1)), x.stride(0),
+          x.stride(1)};
+}
+
+// Kernel rows computed by a Python function (rows, begin, end) -> array of len(rows) x (end-begin).
+template <class T>
+class CallbackRows final : public KernelRows<T> {
+ public:
+  CallbackRows(nb::callable function, std::vector<double> diagonal, std::vector<index_t> starts)
+      : KernelRows<T>(std::move(starts)), function_(std::move(function)) {
+    this->diagonal_ = std::move(diagonal);
+  }
+  // Unknown, and each call has its own cost: always worth caching.
+  double work_per_entry() const override { return 1000.0; }
+  void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl&) const override {
+    const index_t length = this->length(segment);
+    call(rows, this->begin(segment), this->begin(segment + 1), [&](const T* values) {
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        std::copy(values + static_cast<index_t>(r) * length,
+                  values + static_cast<index_t>(r + 1) * length,
+                  out + static_cast<index_t>(r) * stride);
+    });
+  }
+  void apply_rows(Rows rows, const T* coef, int segment, double* out,
+                  RunControl& run) const override {
+    const index_t length = this->length(segment);
+    constexpr std::size_t batch = 64;
+    for (std::size_t first = 0; first < rows.size(); first += batch) {
+      const Rows some = rows.subspan(first, std::min(batch, rows.size() - first));
+      std::vector<T> values(some.size() * static_cast<std::size_t>(length));
+      store_rows(some, segment, values.data(), length, run);
+      std::vector<const T*> pointers;
+      for (std::size_t r = 0; r < some.size(); ++r)
+        pointers.push_back(values.data() + static_cast<index_t>(r) * length);
+      apply_stored<T>(pointers, coef + first, length, out, run);
+      run.check();
+    }
+  }
+  void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
+    std::vector<T> whole(static_cast<std::size_t>(this->size()));
+    for (std::size_t a = 0; a < rows.size(); ++a) {
+      for (int s = 0; s < this->segments(); ++s)
+        store_rows(rows.subspan(a, 1), s, whole.data() + this->begin(s), this->size(), run);
+      for (std::size_t b = 0; b < columns.size(); ++b)
+        out[static_cast<index_t>(a) * stride + static_cast<index_t>(b)] =
+            whole[static_cast<std::size_t>(columns[b])];
+      run.check();
+    }
+  }
+
+ private:
+  template <class Use>
+  void call(Rows rows, index_t begin, index_t end, const Use& use) const {
+    nb::gil_scoped_acquire lock;
+    std::vector<std::int64_t> copy(rows.begin(), rows.end());
+    const std::size_t count = copy.size();
+    const nb::object answer = function_(to_numpy(std::move(copy), {count}), begin, end);
+    use(nb::cast<nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(answer).data());
+  }
+  nb::callable function_;
+};
+
+template <class T>
+struct Cache {
+  RowCache<T> rows;
+  Cache(const Kernel<T>& kernel, double bytes) : rows(*kernel.rows, bytes) {}
+};
+
+// Calls visit(segment, first output column) for the asked segments, all if none are; returns how
+// many columns they have.
+template <class T, class Visit>
+index_t for_segments(const KernelRows<T>& rows, const std::optional<std::vector<int>>& asked,
+                     const Visit& visit) {
+  index_t column = 0;
+  const auto one = [&](int s) {
+    if (s < 0 || s >= rows.segments()) throw nb::index_error("segment out of range");
+    visit(s, column);
+    column += rows.length(s);
+  };
+  if (asked)
+    for (const int s : *asked) one(s);
+  else
+    for (int s = 0; s < rows.segments(); ++s) one(s);
+  return column;
+}
+
+// sum_r coef[r] K(rows[r], columns) over the segments; rows come from `source` if given.
+template <class T>
+auto apply(const Kernel<T>& kernel, const Indices& rows, const Vector<T>& coef, int threads,
+           const Kernel<T>* source, const std::optional<std::vector<int>>& segments) {
+  check_rows(rows, source ? source->rows->size() : kernel.rows->size());
+  if (rows.shape(0) != coef.shape(0)) throw nb::value_error("rows and coef differ in length");
+  const auto n =
+      static_cast<std::size_t>(for_segments(*kernel.rows, segments, [](int, index_t) {}));
+  std::vector<double> out(n, 0.0);
+  without_lock(threads, nullptr, [&](RunControl& run) {
+    for_segments(*kernel.rows, segments, [&](int s, index_t column) {
+      if (source)
+        as_points(kernel).apply_cross(as_points(*source), as_rows(rows), coef.data(), s,
+                                      out.data() + column, run);
+      else
+        kernel.rows->apply_rows(as_rows(rows), coef.data(), s, out.data() + column, run);
+    });
+  });
+  return to_numpy(std::move(out), {n});
+}
+
+// sum_r coef[q][r] K(rows[r], columns) for rows of `source`, one row of the result per q.
+template <class T>
+auto combine(const Kernel<T>& kernel, const Indices& rows,
+             const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& coef,
+             int threads, const Kernel<T>& source) {
+  check_rows(rows, source.rows->size());
+  if (rows.shape(0) != coef.shape(1)) throw nb::value_error("rows and coef differ in length");
+  const auto n = static_cast<std::size_t>(kernel.rows->size());
+  const std::size_t combinations = coef.shape(0);
+  std::vector<double> out(combinations * n, 0.0);
+  without_lock(threads, nullptr, [&](RunControl& run) {
+    for_segments(*kernel.rows, std::nullopt, [&](int s, index_t column) {
+      as_points(kernel).combine_cross(as_points(source), as_rows(rows), coef.data(),
+                                      static_cast<index_t>(combinations), s, out.data() + column,
+                                      static_cast<index_t>(n), run);
+    });
+  });
+  return to_numpy(std::move(out), {combinations, n});
+}
+
+template <class T>
+auto rows_of(const Kernel<T>& kernel, const Indices& rows, int threads, const Kernel<T>* source,
+             const std::optional<std::vector<int>>& segments) {
+  check_rows(rows, source ? source->rows->size() : kernel.rows->size());
+  const index_t n = for_segments(*kernel.rows, segments, [](int, index_t) {});
+  std::vector<T> out(static_cast<std::size_t>(n) * rows.shape(0));
+  without_lock(threads, nullptr, [&](RunControl& run) {
+    for_segments(*kernel.rows, segments, [&](int s, index_t column) {
+      if (source)
+        as_points(kernel).store_cross(as_points(*source), as_rows(rows), s, out.data() + column, n,
+                                      run);
+      else
+        kernel.rows->store_rows(as_rows(rows), s, out.data() + column, n, run);
+    });
+  });
+  return to_numpy(std::move(out), {rows.shape(0), static_cast<std::size_t>(n)});
+}
+
+template <class T>
+nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segments,
+               const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
+               const Vector<double>& alpha, const std::optional<Vector<double>>& decision,
+               double tol, index_t max_iter, std::optional<double> max_time,
+               const nb::object& on_round, bool impatient, index_t max_steps, int threads,
+               Cancel* cancel) {
+  std::size_t n = 0;
+  for (const int s : segments) {
+    if (s < 0 || s >= kernel.rows->segments()) throw nb::index_error("segment out of range");
+    n += static_cast<std::size_t>(kernel.rows->length(s));
+  }
+  if (y.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n || n == 0 ||
+      (decision && decision->shape(0) != n))
+    throw nb::value_error("all vectors must have one value per row of the segments");
+  WorkingSetStart start{{alpha.data(), alpha.data() + n}, {}, {}};
+  if (decision) {
+    start.decision.assign(decision->data(), decision->data() + n);
+    for (std::size_t i = 0; i < n; ++i) start.coef.push_back(y.data()[i] * start.alpha[i]);
+  }
+  const BinaryProblem problem{std::move(segments), y.data(), cost.data(), p, fit_intercept};
+  const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient, max_steps};
+  const OnRound report = as_on_round(on_round);
+  WorkingSetResult result = without_lock(threads, cancel, [&](RunControl& run) {
+    return solve_working_set<T>(*kernel.rows, cache ? &cache->rows : nullptr, problem,
+                                std::move(start), budget, report, run);
+  });
+  nb::dict out;
+  out["alpha"] = to_numpy(std::move(result.alpha), {n});
+  out["decision"] = to_numpy(std::move(result.decision), {n});
+  out["status"] = result.status;
+  out["n_iter"] = result.iterations;
+  out["history"] = as_list(result.history);
+  return out;
+}
+
+// `dense` and `csr` for features stored as S.
+template <class T, class S, class Class>
+void bind_features(Class& cls) {
+  cls.def_static(
+      "dense",
+      [](const Matrix<S>& x, std::optional<Vector<double>> shift, std::string name, double gamma,
+         double coef0, int degree, std::vector<index_t> starts) {
+        return Kernel<T>{
+            dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
+                               {std::move(name), gamma, coef0, degree}, std::move(starts)),
+            nb::none()};
+      },
+      "x"_a.noconvert(),  // converted, rows would lose digits to the first overload
+      "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
+  const auto csr = [&]<class I>(I) {
+    cls.def_static(
+        "csr",
+        [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
+           index_t features, std::string name, double gamma, double coef0, int degree,
+           std::vector<index_t> starts) {
+          const SparseArray<S, I> x{data.data(), indices.data(), indptr.data(),
+                                    static_cast<index_t>(indptr.shape(0)) - 1, features};
+          return Kernel<T>{
+              sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree}, std::move(starts)),
+              nb::none()};
+        },
+        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a,
+        "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
+  };
+  csr(std::int32_t{});
+  csr(std::int64_t{});
+}
+
+template <class T>
+void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_name) {
+  nb::class_<Kernel<T>> cls(m, kernel_name);
+  bind_features<T, float>(cls);
+  bind_features<T, double>(cls);
+  cls.def_static(
+      "matrix",
+      [](const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values,
+         std::vector<index_t> starts) {
+        const DenseArray<T> array{values.data(), static_cast<index_t>(values.shape(0)),
+                                  static_cast<index_t>(values.shape(1)), values.stride(0), 1};
+        return Kernel<T>{matrix_rows<T>(array, std::move(starts)), nb::cast(values)};
+      },
+      "values"_a, "starts"_a);
+  cls.def_static(
+      "callback",
+      [](nb::callable function, std::vector<double> diagonal, std::vector<index_t> starts) {
+        return Kernel<T>{std::make_unique<CallbackRows<T>>(std::move(function), std::move(diagonal),
+                                                           std::move(starts)),
+                         nb::none()};
+      },
+      "function"_a, "diagonal"_a, "starts"_a);
+  cls.def_prop_ro("size", [](const Kernel<T>& kernel) { return kernel.rows->size(); });
+  cls.def("diagonal", [](const Kernel<T>& kernel) {
+    std::vector<double> copy = kernel.rows->diagonal();
+    const std::size_t n = copy.size();
+    return to_numpy(std::move(copy), {n});
+  });
+  cls.def("rows", &rows_of<T>, "rows"_a, "threads"_a = 1, "source"_a.none() = nb::none(),
+          "segments"_a.none() = nb::none());
+  cls.def("apply", &apply<T>, "rows"_a, "coef"_a, "threads"_a = 1, "source"_a.none() = nb::none(),
+          "segments"_a.none() = nb::none());
+  cls.def(
+      "apply_all",
+      [](const Kernel<T>& kernel, const Vector<T>& coef, int threads) {
+        const Points<T>& points = as_points(kernel);
+        const std::size_t n = coef.shape(0);
+        if (points.segments() != 1 || points.size() != static_cast<index_t>(n))
+          throw nb::value_error("coef must have one value per point of a single segment");
+        std::vector<double> out(n, 0.0);
+        without_lock(threads, nullptr,
+                     [&](RunControl& run) { points.apply_all(coef.data(), out.data(), run); });
+        return to_numpy(std::move(out), {n});
+      },
+      "coef"_a, "threads"_a);
+  cls.def("combine", &combine<T>, "rows"_a, "coef"_a, "threads"_a, "source"_a);
+  cls.def("half_squared_norms", [](const Kernel<T>& kernel) {
+    std::vector<double> norms = as_points(kernel).half_squared_norms();
+    const std::size_t n = norms.size();
+    return to_numpy(std::move(norms), {n});
+  });
+  nb::class_<Cache<T>>(m, cache_name)
+      .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
+  m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,
+        "p"_a, "fit_intercept"_a, "alpha"_a, "decision"_a.none(), "tol"_a, "max_iter"_a,
+        "max_time"_a.none(), "on_round"_a.none(), "impatient"_a, "max_steps"_a, "threads"_a,
+        "cancel"_a.none());
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The loops of psvm that must be C++.";
+  nb::class_<Cancel>(m, "Cancel")
+      .def(nb::init<>())
+      .def("set", [](Cancel& c) { c.flag = true; })
+      .def("is_set", [](const Cancel& c) { return c.flag.load(); });
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Cancelled& e) {
+      PyErr_SetString(PyExc_InterruptedError, e.what());
+    }
+  });
+  m.def("cpu", [] {
+    constexpr const char* names[] = {"baseline", "avx2", "avx512"};
+    return names[static_cast<int>(this_cpu())];
+  });
+  bind_linear_rows(m);
+  bind_coordinate_descent(m);
+  bind_fold_path(m);
+  bind_precision<float>(m, "Kernel32", "Cache32");
+  bind_precision<double>(m, "Kernel64", "Cache64");
+}

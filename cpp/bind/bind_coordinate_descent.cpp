@@ -1,0 +1,87 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+
+#include "bind/bind.hpp"
+#include "linear/coordinate_descent.hpp"
+#include "loss/loss.hpp"
+
+using namespace nanobind::literals;
+
+namespace psvm {
+namespace {
+
+template <class Rows>
+nb::dict solve(const Rows& rows, const Vector<double>& y, const Vector<double>& cost, double p,
+               bool fit_intercept, const Vector<double>& alpha, double tol, index_t max_iter,
+               std::optional<double> max_time, const nb::object& on_round, Cancel* cancel) {
+  const auto n = static_cast<std::size_t>(rows.rows);
+  if (y.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n || n == 0)
+    throw nb::value_error("y, cost and alpha must have one value per row");
+  const CoordinateProblem problem{y.data(), cost.data(), p, fit_intercept};
+  const Budget budget{tol, max_iter, max_time.value_or(infinity), false};
+  const OnRound report = as_on_round(on_round);
+  CoordinateResult result = without_lock(1, cancel, [&](RunControl& run) {
+    return solve_coordinate_descent(
+        rows, problem, std::vector<double>(alpha.data(), alpha.data() + n), budget, report, run);
+  });
+  nb::dict out;
+  out["w"] = to_numpy(std::move(result.w), {static_cast<std::size_t>(rows.columns)});
+  out["b"] = result.intercept;
+  out["alpha"] = to_numpy(std::move(result.alpha), {n});
+  out["status"] = result.status;
+  out["n_iter"] = result.iterations;
+  out["history"] = as_list(result.history);
+  return out;
+}
+
+// Features are never converted: where another argument needs a conversion, nanobind would take the
+// first overload, and with it single precision.
+template <class S>
+void bind_dense(nb::module_& m) {
+  m.def(
+      "solve_coordinate_descent",
+      [](const nb::ndarray<const S, nb::ndim<2>, nb::c_contig, nb::device::cpu>& x,
+         const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
+         const Vector<double>& alpha, double tol, index_t max_iter, std::optional<double> max_time,
+         const nb::object& on_round, Cancel* cancel) {
+        const auto columns = static_cast<index_t>(x.shape(1));
+        const DenseArray<S> rows{x.data(), static_cast<index_t>(x.shape(0)), columns, columns, 1};
+        return solve(rows, y, cost, p, fit_intercept, alpha, tol, max_iter, max_time, on_round,
+                     cancel);
+      },
+      "rows"_a.noconvert(), "y"_a, "cost"_a, "p"_a, "fit_intercept"_a, "alpha"_a, "tol"_a,
+      "max_iter"_a, "max_time"_a.none(), "on_round"_a.none(), "cancel"_a.none());
+}
+
+template <class S, class I>
+void bind_sparse(nb::module_& m) {
+  m.def(
+      "solve_coordinate_descent_csr",
+      [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr, index_t features,
+         const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
+         const Vector<double>& alpha, double tol, index_t max_iter, std::optional<double> max_time,
+         const nb::object& on_round, Cancel* cancel) {
+        const SparseArray<S, I> rows{data.data(), indices.data(), indptr.data(),
+                                     static_cast<index_t>(indptr.shape(0)) - 1, features};
+        return solve(rows, y, cost, p, fit_intercept, alpha, tol, max_iter, max_time, on_round,
+                     cancel);
+      },
+      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a, "y"_a,
+      "cost"_a, "p"_a, "fit_intercept"_a, "alpha"_a, "tol"_a, "max_iter"_a, "max_time"_a.none(),
+      "on_round"_a.none(), "cancel"_a.none());
+}
+
+}  // namespace
+
+void bind_coordinate_descent(nb::module_& m) {
+  bind_dense<float>(m);
+  bind_dense<double>(m);
+  bind_sparse<float, std::int32_t>(m);
+  bind_sparse<float, std::int64_t>(m);
+  bind_sparse<double, std::int32_t>(m);
+  bind_sparse<double, std::int64_t>(m);
+}
+
+}  // namespace psvm

@@ -1,0 +1,153 @@
+// Gram matrices in memory of the caller, and the paths of cross-validation over them. No logic.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bind/bind.hpp"
+#include "kernel/gram_matrix.hpp"
+#include "smo/fold_path.hpp"
+
+using namespace nanobind::literals;
+using namespace psvm;
+
+namespace {
+
+template <class T>
+using Gram = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+using Starts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+Square<T> view(const Gram<T>& gram) {
+  if (gram.shape(0) != gram.shape(1)) throw nb::value_error("the Gram matrix must be square");
+  if (gram.shape(0) > 1 && (gram.stride(1) != 1 || gram.stride(0) < gram.stride(1)))
+    throw nb::value_error("the rows of the Gram matrix must be contiguous");
+  return {gram.data(), static_cast<index_t>(gram.shape(0)), gram.stride(0)};
+}
+
+std::vector<ColumnRange> as_ranges(const Ranges& ranges, index_t columns) {
+  std::vector<ColumnRange> out;
+  for (std::size_t r = 0; r < ranges.shape(0); ++r) {
+    const ColumnRange range{ranges(r, 0), ranges(r, 1)};
+    if (range.begin < 0 || range.begin >= range.end || range.end > columns)
+      throw nb::index_error("column range out of order");
+    out.push_back(range);
+  }
+  return out;
+}
+
+// The rows, which must lie inside the ranges.
+FoldRows as_fold_rows(const Indices& indices, const Ranges& ranges, index_t columns) {
+  FoldRows fold{Rows(reinterpret_cast<const index_t*>(indices.data()), indices.shape(0)),
+                as_ranges(ranges, columns)};
+  for (const index_t i : fold.rows) {
+    bool covered = false;
+    for (const ColumnRange& range : fold.columns) covered |= range.begin <= i && i < range.end;
+    if (!covered) throw nb::index_error("a row is outside the column ranges");
+  }
+  return fold;
+}
+
+template <class T>
+nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* kernel,
+                   const Indices& train, const Vector<double>& y, const Vector<double>& cost,
+                   const Indices& held_out, const Ranges& train_columns,
+                   const Ranges& held_out_columns, bool fit_intercept, const Vector<double>& ps,
+                   const Vector<double>& Cs, const std::optional<Starts>& starts, double tol,
+                   index_t more_rounds, index_t max_steps, bool keep_alpha,
+                   const nb::object& on_cells, Cancel* cancel) {
+  if (gram.has_value() == (kernel != nullptr))
+    throw nb::value_error("either a Gram matrix or a kernel is needed");
+  FoldProblem<T> problem{};
+  index_t n = 0;
+  if (gram) {
+    const Square<const T> matrix = view(*gram);
+    n = matrix.size;
+    problem.kernel = {matrix.data, matrix.stride, nullptr};
+  } else {
+    n = kernel->rows->size();
+    problem.kernel = {nullptr, 0, &as_points(*kernel)};
+  }
+  problem.train = as_fold_rows(train, train_columns, n);
+  problem.held_out = as_fold_rows(held_out, held_out_columns, n);
+  problem.y = y.data();
+  problem.cost = cost.data();
+  problem.fit_intercept = fit_intercept;
+  const std::size_t m = train.shape(0);
+  if (y.shape(0) != m || cost.shape(0) != m || m == 0)
+    throw nb::value_error("y and cost must have one value per training row");
+  if (ps.shape(0) != Cs.shape(0)) throw nb::value_error("ps and Cs differ in length");
+  if (starts && (starts->shape(0) != ps.shape(0) || starts->shape(1) != m))
+    throw nb::value_error("starts must have one row per cell and one column per training row");
+  std::vector<PathCell> cells;
+  for (std::size_t c = 0; c < ps.shape(0); ++c)
+    cells.push_back({ps(c), Cs(c), starts ? starts->data() + c * m : nullptr});
+  std::function<void(index_t)> tell;
+  if (!on_cells.is_none())
+    tell = [&](index_t count) {
+      nb::gil_scoped_acquire lock;
+      on_cells(count);
+    };
+  const Precision precision{tol, more_rounds, max_steps, keep_alpha};
+  FoldPathResult result = without_lock(1, cancel, [&](RunControl& run) {
+    return solve_fold_path(problem, cells, precision, tell, run);
+  });
+  const std::size_t done = result.cells.size();
+  std::vector<double> gap, seconds;
+  for (const CellOutcome& cell : result.cells) {
+    gap.push_back(cell.gap);
+    seconds.push_back(cell.seconds);
+  }
+  nb::dict out;
+  out["decision"] = to_numpy(std::move(result.decision), {done, problem.held_out.rows.size()});
+  out["supports"] = to_numpy(std::move(result.supports), {done, m});
+  if (keep_alpha) out["alpha"] = to_numpy(std::move(result.alpha), {done, m});
+  out["gap"] = to_numpy(std::move(gap), {done});
+  out["seconds"] = to_numpy(std::move(seconds), {done});
+  return out;
+}
+
+}  // namespace
+
+namespace psvm {
+
+void bind_fold_path(nb::module_& m) {
+  m.def(
+      "fill_gram",
+      [](const Kernel<float>& kernel, const Gram<float>& out, int threads, Cancel* cancel) {
+        const Square<float> matrix = view(out);
+        if (matrix.size != kernel.rows->size() || kernel.rows->segments() != 1)
+          throw nb::value_error("out must have one row per row of a kernel of one segment");
+        without_lock(threads, cancel,
+                     [&](RunControl& run) { fill_gram(*kernel.rows, matrix, run); });
+      },
+      "kernel"_a, "out"_a, "threads"_a, "cancel"_a.none());
+  m.def(
+      "distances_of_products",
+      [](const Gram<float>& gram, int threads, Cancel* cancel) {
+        const Square<float> matrix = view(gram);
+        without_lock(threads, cancel, [&](RunControl& run) { distances_of_products(matrix, run); });
+      },
+      "gram"_a, "threads"_a, "cancel"_a.none());
+  m.def(
+      "rbf_of_distances",
+      [](const Gram<const float>& distances, double gamma, const Gram<float>& out, int threads,
+         Cancel* cancel) {
+        const Square<const float> from = view(distances);
+        const Square<float> to = view(out);
+        if (from.size != to.size) throw nb::value_error("the matrices differ in size");
+        without_lock(threads, cancel,
+                     [&](RunControl& run) { rbf_of_distances(from, gamma, to, run); });
+      },
+      "distances"_a, "gamma"_a, "out"_a, "threads"_a, "cancel"_a.none());
+  const auto bind_path = [&]<class T>(T) {
+    m.def("solve_fold_path", &fold_path<T>, "gram"_a.noconvert().none(), "kernel"_a.none(),
+          "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a, "held_out_columns"_a,
+          "fit_intercept"_a, "ps"_a, "Cs"_a, "starts"_a.none(), "tol"_a, "more_rounds"_a,
+          "max_steps"_a, "keep_alpha"_a, "on_cells"_a.none(), "cancel"_a.none());
+  };
+  bind_path(float{});
+  bind_path(double{});
+}
+
+}  // namespace psvm

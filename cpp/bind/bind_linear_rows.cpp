@@ -1,0 +1,222 @@
+// The passes of the linear solver: arrays in, sums out.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/bind.hpp"
+#include "kernel/nonzeros.hpp"
+#include "linear/linear_pass.hpp"
+
+namespace psvm {
+
+namespace {
+
+using namespace nanobind::literals;
+
+// A block of rows, or the share of a problem in one, with the Python arrays it refers to.
+struct BlockRows {
+  std::unique_ptr<LinearRows> rows;
+  nb::object keep_alive;
+};
+struct BlockShare {
+  Share share;
+  nb::object keep_alive;
+};
+
+template <class S>
+nb::ndarray<nb::numpy, S> view_of(S* data, index_t count, nb::handle owner) {
+  return nb::ndarray<nb::numpy, S>(data, {static_cast<std::size_t>(count)}, owner);
+}
+
+auto as_arrays(DualSums&& sums) {
+  nb::dict d;
+  const std::size_t features = sums.image[0].size();
+  std::vector<double> both(std::move(sums.image[0]));
+  both.insert(both.end(), sums.image[1].begin(), sums.image[1].end());
+  d["image"] = to_numpy(std::move(both), {std::size_t{2}, features});
+  d["alpha"] = to_numpy(std::vector<double>{sums.alpha[0], sums.alpha[1]}, {std::size_t{2}});
+  d["conjugate"] =
+      to_numpy(std::vector<double>{sums.conjugate[0], sums.conjugate[1]}, {std::size_t{2}});
+  return d;
+}
+
+template <class E>
+E named(const std::string& name, std::initializer_list<const char*> names) {
+  int k = 0;
+  for (const char* candidate : names) {
+    if (name == candidate) return static_cast<E>(k);
+    ++k;
+  }
+  throw nb::value_error(("unknown name " + name).c_str());
+}
+
+nb::list pass(const BlockRows& block, const std::vector<PassOrder*>& orders, int threads,
+              Cancel* cancel) {
+  std::vector<PassOrder> all;
+  for (const PassOrder* order : orders) {
+    const auto wanted = static_cast<std::size_t>(block.rows->features());
+    if (!order->direction.empty() && order->direction.size() != wanted)
+      throw nb::value_error("a direction needs one value per feature");
+    all.push_back(*order);
+  }
+  std::vector<PassSums> sums = without_lock(
+      threads, cancel, [&](RunControl& run) { return run_pass(*block.rows, all, run); });
+  nb::list out;
+  for (PassSums& one : sums) {
+    nb::dict d;
+    d["dual"] = as_arrays(std::move(one.dual));
+    d["linearised"] = as_arrays(std::move(one.linearised));
+    d["loss"] = one.loss;
+    d["moved"] = one.moved;
+    d["slope_before"] = one.slope_before;
+    d["slope"] = one.slope;
+    d["weight"] = one.weight;
+    d["terms"] = one.terms;
+    d["smallest_margin"] = one.smallest_margin;
+    d["active"] = one.active;
+    out.append(d);
+  }
+  return out;
+}
+
+auto gram(const BlockRows& block, const BlockShare& share, std::optional<Vector<double>> shift,
+          int threads, Cancel* cancel) {
+  const auto features = static_cast<std::size_t>(block.rows->features());
+  if (shift && shift->shape(0) != features) throw nb::value_error("shift has the wrong length");
+  auto values = without_lock(threads, cancel, [&](RunControl& run) {
+    return weighted_gram(*block.rows, share.share, shift ? shift->data() : nullptr, run);
+  });
+  const auto stride = static_cast<std::size_t>(gram_stride(block.rows->features()));
+  return to_numpy(std::move(values), {features + 1, stride});
+}
+
+template <class S>
+void bind_features(nb::module_& m, nb::class_<BlockRows>& cls) {
+  cls.def_static(
+      "dense",
+      [](const Matrix<S>& x) {
+        if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
+        return BlockRows{dense_linear_rows<S>(x.data(), static_cast<index_t>(x.shape(0)),
+                                              static_cast<index_t>(x.shape(1)), x.stride(0)),
+                         nb::cast(x)};
+      },
+      "x"_a.noconvert());  // converted, rows would lose digits to the first overload
+  m.def(
+      "nonzeros_of",
+      [](const Matrix<S>& x, int threads) {
+        if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
+        const DenseArray<S> rows{x.data(), static_cast<index_t>(x.shape(0)),
+                                 static_cast<index_t>(x.shape(1)), x.stride(0), 1};
+        auto found = without_lock(threads, nullptr,
+                                  [&](RunControl& run) { return nonzeros_of<S>(rows, run); });
+        const std::size_t count = found.data.size(), ends = found.indptr.size();
+        return nb::make_tuple(to_numpy(std::move(found.data), {count}),
+                              to_numpy(std::move(found.indices), {count}),
+                              to_numpy(std::move(found.indptr), {ends}));
+      },
+      "x"_a.noconvert(), "threads"_a);
+  const auto csr = [&]<class I>(I) {
+    cls.def_static(
+        "csr",
+        [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
+           index_t features) {
+          return BlockRows{
+              sparse_linear_rows<S, I>(data.data(), indices.data(), indptr.data(),
+                                       static_cast<index_t>(indptr.shape(0)) - 1, features),
+              nb::make_tuple(data, indices, indptr)};
+        },
+        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a);
+  };
+  csr(std::int32_t{});
+  csr(std::int64_t{});
+}
+
+}  // namespace
+
+void bind_linear_rows(nb::module_& m) {
+  nb::class_<BlockRows> rows(m, "BlockRows");
+  bind_features<float>(m, rows);
+  bind_features<double>(m, rows);
+  rows.def("run", &pass, "orders"_a, "threads"_a, "cancel"_a.none() = nb::none());
+  rows.def("gram", &gram, "share"_a, "shift"_a.none(), "threads"_a, "cancel"_a.none() = nb::none());
+  rows.def(
+      "squares",
+      [](const BlockRows& block, const BlockShare& share) {
+        auto values = without_lock(1, nullptr, [&](RunControl& run) {
+          return weighted_squares(*block.rows, share.share, run);
+        });
+        const std::size_t n = values.size();
+        return to_numpy(std::move(values), {n});
+      },
+      "share"_a);
+
+  nb::class_<BlockShare> share(m, "BlockShare");
+  share.def(
+      "__init__",
+      [](BlockShare* self, std::optional<Vector<row_t>> rows, const Vector<std::int32_t>& codes,
+         const Vector<double>& cost, const Vector<std::int8_t>& signs) {
+        std::vector<row_t> chosen;
+        if (rows) chosen.assign(rows->data(), rows->data() + rows->shape(0));
+        new (self)
+            BlockShare{Share(std::move(chosen), static_cast<index_t>(codes.shape(0)), codes.data(),
+                             cost.data(), {signs.data(), signs.data() + signs.shape(0)}),
+                       nb::make_tuple(codes, cost)};
+      },
+      "rows"_a.none(), "codes"_a, "cost"_a, "signs"_a);
+  share.def_prop_ro("count", [](const BlockShare& s) { return s.share.count(); });
+  share.def_prop_ro("rows", [](nb::handle self) -> nb::object {
+    const std::vector<row_t>& rows = nb::cast<BlockShare&>(self).share.rows();
+    if (rows.empty()) return nb::none();
+    return nb::cast(view_of(rows.data(), static_cast<index_t>(rows.size()), self));
+  });
+  const auto column = [&](const char* name, Share::Column Share::* which) {
+    share.def_prop_ro(name, [which](nb::handle self) {
+      Share& s = nb::cast<BlockShare&>(self).share;
+      return view_of((s.*which).get(), s.count(), self);
+    });
+  };
+  column("centre", &Share::centre);
+  column("alpha", &Share::alpha);
+  column("weight", &Share::weight);
+  column("best", &Share::best);
+  share.def(
+      "set_best",
+      [](BlockShare& s, const Vector<double>& alpha) {
+        if (static_cast<index_t>(alpha.shape(0)) != s.share.count())
+          throw nb::value_error("alpha needs one value per row of the share");
+        const double factor[2] = {1.0, 1.0};
+        s.share.keep_best(alpha.data(), factor);
+      },
+      "alpha"_a);
+  share.def(
+      "keep_best",
+      [](BlockShare& s, bool linearised, double minus, double plus) {
+        const double factor[2] = {minus, plus};
+        s.share.keep_best(linearised ? s.share.linearised.get() : s.share.alpha.get(), factor);
+      },
+      "linearised"_a, "minus"_a, "plus"_a);
+
+  nb::class_<PassOrder>(m, "PassOrder")
+      .def(
+          "__init__",
+          [](PassOrder* self, BlockShare& share, const std::string& kind, const std::string& centre,
+             double p, double sigma, bool hard, std::optional<Vector<double>> direction, double b,
+             double step, bool linearise, bool delta) {
+            new (self) PassOrder;
+            self->share = &share.share;
+            self->kind =
+                named<PassKind>(kind, {"begin", "move", "settle", "probe", "certify", "curve"});
+            self->centre = named<Centre>(centre, {"keep", "alpha", "half_cost", "slack", "zero"});
+            self->envelope = {p, sigma, hard};
+            if (direction)
+              self->direction.assign(direction->data(), direction->data() + direction->shape(0));
+            self->b = b;
+            self->step = step;
+            self->linearise = linearise;
+            self->delta = delta;
+          },
+          "share"_a, "kind"_a, "centre"_a, "p"_a, "sigma"_a, "hard"_a, "direction"_a.none(), "b"_a,
+          "step"_a, "linearise"_a, "delta"_a, nb::keep_alive<1, 2>());
+}
+
+}  // namespace psvm

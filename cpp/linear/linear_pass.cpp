@@ -1,0 +1,436 @@
+#include "linear/linear_pass.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace psvm {
+
+Share::Share(std::vector<row_t> rows, index_t size, const std::int32_t* codes, const double* cost,
+             std::vector<std::int8_t> signs)
+    : codes(codes), cost(cost), signs(std::move(signs)), rows_(std::move(rows)) {
+  count_ = rows_.empty() ? size : static_cast<index_t>(rows_.size());
+  const auto n = static_cast<std::size_t>(count_);
+  // Not initialised: the first pass does, on the threads that will use it.
+  for (Column* column : {&margin, &change, &centre, &alpha, &weight}) column->reset(new double[n]);
+}
+
+index_t Share::position_of(index_t row) const {
+  if (rows_.empty()) return std::min(row, count_);
+  return std::lower_bound(rows_.begin(), rows_.end(), row) - rows_.begin();
+}
+
+void Share::keep_best(const double* from, const double* factor) {
+  if (!best) best.reset(new double[static_cast<std::size_t>(count_)]);
+  for (index_t k = 0; k < count_; ++k) {
+    const bool positive = signs[static_cast<std::size_t>(codes[row(k)])] > 0;
+    best[static_cast<std::size_t>(k)] = from[k] * factor[positive];
+  }
+}
+
+namespace {
+
+// Rows of a chunk: few enough that a chunk of rows and its state stay in the second-level cache,
+// many enough to pay for the calls.
+constexpr index_t max_chunk = 1024, cache_entries = 24 * 1024;
+// Work, in entries of X, below which a thread costs more than it brings.
+constexpr double entries_per_thread = 300'000.0;
+
+// What the steps of one chunk share. Padded by a vector of rows that cost nothing.
+struct Scratch {
+  static constexpr index_t size = max_chunk + lanes<double>;
+  row_t rows[size], chosen[2][size];
+  double y[size], cost[size], margin[size], centre[size], change[size];
+  double alpha[size], weight[size], loss[size], conjugate[size];
+  double before[size], linearised[size], coef[2][size];
+};
+
+struct ProxLoop {
+  template <class Arch, Exponent kind>
+  PSVM_INLINE static void loop(Scratch* s, index_t count, const Envelope* envelope) {
+    using V = Vec<double, Arch>;
+    for (index_t r = 0; r < count; r += width<V>) {
+      const auto value = prox_of<kind, V>(load<V>(s->margin + r), load<V>(s->centre + r),
+                                          load<V>(s->cost + r), *envelope);
+      store<V>(s->alpha + r, value.alpha);
+      store<V>(s->weight + r, value.weight);
+      store<V>(s->loss + r, value.loss);
+      store<V>(s->conjugate + r, value.conjugate);
+    }
+  }
+  template <class Arch>
+  PSVM_INLINE static void run(Scratch* s, index_t count, const Envelope* envelope) {
+    switch (exponent_of(envelope->p)) {
+      case Exponent::one: return loop<Arch, Exponent::one>(s, count, envelope);
+      case Exponent::one_and_a_half:
+        return loop<Arch, Exponent::one_and_a_half>(s, count, envelope);
+      case Exponent::below_two: return loop<Arch, Exponent::below_two>(s, count, envelope);
+      case Exponent::two: return loop<Arch, Exponent::two>(s, count, envelope);
+      case Exponent::three: return loop<Arch, Exponent::three>(s, count, envelope);
+      case Exponent::above_two: return loop<Arch, Exponent::above_two>(s, count, envelope);
+    }
+  }
+};
+
+// out = p cost xi^(p-1) at the margins (p > 1), and conjugates of the given alpha.
+struct SlackAlphaLoop {
+  template <class Arch>
+  PSVM_INLINE static void run(Scratch* s, index_t count, double p) {
+    using V = Vec<double, Arch>;
+    for (index_t r = 0; r < count; r += width<V>) {
+      const V xi = vmax<V>(1.0 - load<V>(s->margin + r), V{});
+      store<V>(s->centre + r, p * load<V>(s->cost + r) * power_of<V>(xi, p - 1.0));
+    }
+  }
+};
+struct ConjugateLoop {
+  template <class Arch>
+  PSVM_INLINE static void run(const double* alpha, const double* cost, index_t count, double p,
+                              double* out) {
+    using V = Vec<double, Arch>;
+    for (index_t r = 0; r < count; r += width<V>) {
+      const V a = load<V>(alpha + r);
+      const V slack = power_of<V>(a / (p * load<V>(cost + r)), 1.0 / (p - 1.0));
+      store<V>(out + r, a > 0.0 ? a * slack * ((p - 1.0) / p) : V{});
+    }
+  }
+};
+
+struct ChunkSums {
+  double loss, moved, slope, weight, active, smallest_margin;
+};
+struct SumLoop {
+  template <class Arch>
+  PSVM_INLINE static void run(const Scratch* s, index_t count, ChunkSums* sums) {
+    using V = Vec<double, Arch>;
+    V loss{}, moved{}, slope{}, weight{}, active{}, smallest = broadcast<V>(infinity);
+    for (index_t r = 0; r < count; r += width<V>) {
+      const V alpha = load<V>(s->alpha + r), w = load<V>(s->weight + r);
+      const V step = alpha - load<V>(s->centre + r), margin = load<V>(s->margin + r);
+      loss += load<V>(s->loss + r);
+      moved += step * step;
+      slope += alpha * load<V>(s->change + r);
+      weight += w;
+      active += w > 0.0 ? broadcast<V>(1.0) : V{};
+      smallest = margin < smallest ? margin : smallest;
+    }
+    *sums = {sum_of<V>(loss),   sum_of<V>(moved),  sum_of<V>(slope),
+             sum_of<V>(weight), sum_of<V>(active), infinity};
+    for (int k = 0; k < width<V>; ++k)
+      sums->smallest_margin = std::min(sums->smallest_margin, smallest[k]);
+  }
+};
+
+class Chunk {
+ public:
+  Chunk(const LinearRows& rows, Scratch& scratch) : rows_(rows), s_(scratch) {}
+
+  // The rows at positions [begin, end) of the order's share.
+  void run(const PassOrder& order, index_t begin, index_t end, PassSums& sums) {
+    load_rows(*order.share, begin, end);
+    switch (order.kind) {
+      case PassKind::certify: return certify(order, sums);
+      case PassKind::curve: return curve(order, sums);
+      default: break;
+    }
+    take_margins(order);
+    if (order.kind != PassKind::begin) compare(order, sums);
+    set_centre(order);
+    pad();
+    on_this_cpu<ProxLoop, Scratch*, index_t, const Envelope*>(&s_, count_, &order.envelope);
+    sum_up(order, sums);
+    if (order.kind == PassKind::probe) return;
+    Share& share = *order.share;
+    std::copy_n(s_.alpha, count_, share.alpha.get() + begin_);
+    std::copy_n(s_.weight, count_, share.weight.get() + begin_);
+    add_dual(s_.alpha, order.delta ? s_.before : nullptr, s_.conjugate, sums.dual);
+  }
+
+ private:
+  void load_rows(const Share& share, index_t begin, index_t end) {
+    begin_ = begin;
+    count_ = end - begin;
+    for (index_t r = 0; r < count_; ++r) {
+      const row_t row = share.row(begin + r);
+      s_.rows[r] = row;
+      s_.y[r] = share.signs[static_cast<std::size_t>(share.codes[row])];
+      s_.cost[r] = share.cost[row];
+    }
+  }
+
+  // Rows beyond the chunk, up to a whole vector, are outside the margin.
+  void pad() {
+    for (index_t r = count_; r < count_ + lanes<double>; ++r) {
+      s_.margin[r] = infinity;
+      s_.centre[r] = s_.change[r] = 0.0;
+      s_.cost[r] = 1.0;
+    }
+  }
+
+  void products(const PassOrder& order, double* out) {
+    rows_.dots(s_.rows, count_, order.direction.data(), out);
+    for (index_t r = 0; r < count_; ++r) out[r] = s_.y[r] * (out[r] + order.b);
+  }
+
+  // Margins at which the prox is taken, and the change along the direction.
+  void take_margins(const PassOrder& order) {
+    Share& share = *order.share;
+    double* margin = share.margin.get() + begin_;
+    double* change = share.change.get() + begin_;
+    if (order.kind == PassKind::begin) {
+      products(order, margin);
+      std::fill_n(change, count_, 0.0);
+      std::copy_n(margin, count_, s_.margin);
+    } else {
+      if (order.kind == PassKind::move) products(order, change);
+      const double step = order.kind == PassKind::move ? 1.0 : order.step;
+      for (index_t r = 0; r < count_; ++r) s_.margin[r] = margin[r] + step * change[r];
+      if (order.kind != PassKind::probe) std::copy_n(s_.margin, count_, margin);
+    }
+    std::copy_n(change, count_, s_.change);
+  }
+
+  // Sums at the old alpha along the change.
+  void compare(const PassOrder& order, PassSums& sums) {
+    Share& share = *order.share;
+    std::copy_n(share.alpha.get() + begin_, count_, s_.before);
+    for (index_t r = 0; r < count_; ++r) sums.slope_before += s_.before[r] * s_.change[r];
+    if (!order.linearise) return;
+    const double* weight = share.weight.get() + begin_;
+    const double bound = order.envelope.p == 1.0 ? 1.0 : infinity;
+    for (index_t r = 0; r < count_; ++r)
+      s_.linearised[r] =
+          std::clamp(s_.before[r] - weight[r] * s_.change[r], 0.0, bound * s_.cost[r]);
+    std::copy_n(s_.linearised, count_, share.linearised.get() + begin_);
+    conjugates(order, s_.linearised);
+    add_dual(s_.linearised, nullptr, s_.conjugate, sums.linearised);
+  }
+
+  void conjugates(const PassOrder& order, double* alpha) {
+    if (order.envelope.p == 1.0) {
+      std::fill_n(s_.conjugate, count_, 0.0);
+      return;
+    }
+    pad();
+    std::fill_n(alpha + count_, lanes<double>, 0.0);
+    on_this_cpu<ConjugateLoop, const double*, const double*, index_t, double, double*>(
+        alpha, s_.cost, count_, order.envelope.p, s_.conjugate);
+  }
+
+  void set_centre(const PassOrder& order) {
+    Share& share = *order.share;
+    double* centre = share.centre.get() + begin_;
+    switch (order.centre) {
+      case Centre::keep: std::copy_n(centre, count_, s_.centre); return;
+      case Centre::alpha: std::copy_n(share.alpha.get() + begin_, count_, s_.centre); break;
+      case Centre::zero: std::fill_n(s_.centre, count_, 0.0); break;
+      case Centre::half_cost:
+        for (index_t r = 0; r < count_; ++r) s_.centre[r] = 0.5 * s_.cost[r];
+        break;
+      case Centre::slack:
+        pad();
+        on_this_cpu<SlackAlphaLoop, Scratch*, index_t, double>(&s_, count_, order.envelope.p);
+        break;
+    }
+    std::copy_n(s_.centre, count_, centre);
+  }
+
+  void sum_up(const PassOrder& order, PassSums& sums) {
+    ChunkSums chunk;
+    on_this_cpu<SumLoop, const Scratch*, index_t, ChunkSums*>(&s_, count_, &chunk);
+    sums.loss += chunk.loss;
+    if (!std::isinf(order.envelope.sigma)) sums.moved += chunk.moved / (2.0 * order.envelope.sigma);
+    sums.slope += chunk.slope;
+    sums.weight += chunk.weight;
+    sums.active += static_cast<index_t>(chunk.active);
+    sums.smallest_margin = std::min(sums.smallest_margin, chunk.smallest_margin);
+  }
+
+  // Per class: sums of alpha and conjugate, and the image of alpha, or of alpha - before.
+  void add_dual(const double* alpha, const double* before, const double* conjugate,
+                DualSums& sums) {
+    index_t chosen[2] = {0, 0};
+    for (index_t r = 0; r < count_; ++r) {
+      const int c = s_.y[r] > 0.0;
+      sums.alpha[c] += alpha[r];
+      sums.conjugate[c] += conjugate[r];
+      const double coef = before ? alpha[r] - before[r] : alpha[r];
+      s_.chosen[c][chosen[c]] = s_.rows[r];
+      s_.coef[c][chosen[c]] = coef;
+      chosen[c] += coef != 0.0;
+    }
+    for (int c = 0; c < 2; ++c)
+      rows_.add(s_.chosen[c], chosen[c], s_.coef[c], sums.image[c].data());
+  }
+
+  void certify(const PassOrder& order, PassSums& sums) {
+    const double p = order.envelope.p;
+    products(order, s_.margin);
+    std::copy_n(order.share->best.get() + begin_, count_, s_.alpha);
+    conjugates(order, s_.alpha);
+    const PNormHinge hinge(p);
+    for (index_t r = 0; r < count_; ++r) {
+      const double loss = order.envelope.hard ? 0.0 : hinge.value(1.0 - s_.margin[r], s_.cost[r]);
+      sums.loss += loss;
+      sums.terms += s_.alpha[r] * (s_.margin[r] - 1.0) + loss + s_.conjugate[r];
+      sums.smallest_margin = std::min(sums.smallest_margin, s_.margin[r]);
+    }
+    add_dual(s_.alpha, nullptr, s_.conjugate, sums.dual);
+  }
+
+  // dual.image[1] and dual.alpha[1] become sum W y <r, v> [x, 1].
+  void curve(const PassOrder& order, PassSums& sums) {
+    products(order, s_.change);
+    const double* weight = order.share->weight.get() + begin_;
+    index_t chosen = 0;
+    for (index_t r = 0; r < count_; ++r) {
+      const double coef = weight[r] * s_.change[r];
+      s_.chosen[1][chosen] = s_.rows[r];
+      s_.coef[1][chosen] = s_.y[r] * coef;
+      sums.dual.alpha[1] += s_.coef[1][chosen];
+      sums.slope += coef * s_.change[r];
+      chosen += coef != 0.0;
+    }
+    rows_.add(s_.chosen[1], chosen, s_.coef[1], sums.dual.image[1].data());
+  }
+
+  const LinearRows& rows_;
+  Scratch& s_;
+  index_t begin_ = 0, count_ = 0;
+};
+
+index_t chunk_rows(const LinearRows& rows) {
+  const double fit = static_cast<double>(cache_entries) / std::max(rows.entries(), 1.0);
+  return std::clamp(static_cast<index_t>(fit), index_t{32}, max_chunk);
+}
+
+// Calls body(part, begin, end) with the rows of the block in as many parts as threads are worth it.
+// Parts are fixed by the number of threads, so that sums do not depend on their timing.
+template <class Body>
+index_t in_parts(const LinearRows& rows, double work, RunControl& run, const Body& body) {
+  const auto wanted = static_cast<index_t>(work / entries_per_thread) + 1;
+  const index_t parts = std::clamp<index_t>(wanted, 1, run.threads());
+  run.parallel_for(parts, [&](std::ptrdiff_t part) {
+    body(part, rows.size() * part / parts, rows.size() * (part + 1) / parts);
+  });
+  return parts;
+}
+
+void add_to(std::vector<double>& sum, const std::vector<double>& part) {
+  for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += part[j];
+}
+
+void add_to(DualSums& sum, const DualSums& part) {
+  for (int c = 0; c < 2; ++c) {
+    add_to(sum.image[c], part.image[c]);
+    sum.alpha[c] += part.alpha[c];
+    sum.conjugate[c] += part.conjugate[c];
+  }
+}
+
+void add_to(PassSums& sum, const PassSums& part) {
+  add_to(sum.dual, part.dual);
+  add_to(sum.linearised, part.linearised);
+  sum.loss += part.loss;
+  sum.moved += part.moved;
+  sum.slope_before += part.slope_before;
+  sum.slope += part.slope;
+  sum.weight += part.weight;
+  sum.terms += part.terms;
+  sum.smallest_margin = std::min(sum.smallest_margin, part.smallest_margin);
+  sum.active += part.active;
+}
+
+std::vector<PassSums> empty_sums(const std::vector<PassOrder>& orders, index_t features) {
+  std::vector<PassSums> sums(orders.size());
+  for (std::size_t k = 0; k < orders.size(); ++k)
+    for (int c = 0; c < 2; ++c) {
+      const auto d = static_cast<std::size_t>(features);
+      if (orders[k].kind != PassKind::probe) sums[k].dual.image[c].assign(d, 0.0);
+      if (orders[k].linearise) sums[k].linearised.image[c].assign(d, 0.0);
+    }
+  return sums;
+}
+
+// Calls body(rows of the chunk, their weights, count) for the rows with W > 0 in [begin, end).
+template <class Body>
+void for_active(const Share& share, index_t begin, index_t end, index_t chunk, const Body& body) {
+  std::vector<row_t> rows;
+  std::vector<double> weights;
+  for (index_t k = share.position_of(begin); k < share.position_of(end); ++k) {
+    const double weight = share.weight[static_cast<std::size_t>(k)];
+    if (weight <= 0.0) continue;
+    rows.push_back(share.row(k));
+    weights.push_back(weight);
+    if (static_cast<index_t>(rows.size()) == chunk) {
+      body(rows.data(), weights.data(), chunk);
+      rows.clear();
+      weights.clear();
+    }
+  }
+  if (!rows.empty()) body(rows.data(), weights.data(), static_cast<index_t>(rows.size()));
+}
+
+}  // namespace
+
+std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrder>& orders,
+                               RunControl& run) {
+  for (const PassOrder& order : orders)
+    if (order.linearise && !order.share->linearised)
+      order.share->linearised.reset(new double[static_cast<std::size_t>(order.share->count())]);
+  const index_t chunk = chunk_rows(rows);
+  double work = 0.0;
+  for (const PassOrder& order : orders)
+    work += static_cast<double>(order.share->count()) * (rows.entries() + 8.0);
+  std::vector<std::vector<PassSums>> partial(static_cast<std::size_t>(run.threads()));
+  const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
+    auto& sums = partial[static_cast<std::size_t>(part)];
+    sums = empty_sums(orders, rows.features());
+    const auto scratch = std::make_unique<Scratch>();
+    Chunk worker(rows, *scratch);
+    for (index_t first = begin; first < end && !run.cancelled(); first += chunk) {
+      const index_t last = std::min(first + chunk, end);
+      for (std::size_t k = 0; k < orders.size(); ++k) {
+        const Share& share = *orders[k].share;
+        const index_t from = share.position_of(first), to = share.position_of(last);
+        if (from < to) worker.run(orders[k], from, to, sums[k]);
+      }
+    }
+  });
+  std::vector<PassSums> sums = std::move(partial[0]);
+  for (index_t part = 1; part < parts; ++part)
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      add_to(sums[k], partial[static_cast<std::size_t>(part)][k]);
+  return sums;
+}
+
+std::vector<double> weighted_gram(const LinearRows& rows, const Share& share, const double* shift,
+                                  RunControl& run) {
+  const index_t stride = gram_stride(rows.features());
+  const auto size = static_cast<std::size_t>((rows.features() + 1) * stride);
+  std::vector<std::vector<double>> partial(static_cast<std::size_t>(run.threads()));
+  const double work = static_cast<double>(share.count()) * rows.entries() * rows.entries();
+  const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
+    auto& sum = partial[static_cast<std::size_t>(part)];
+    sum.assign(size, 0.0);
+    for_active(share, begin, end, 256,
+               [&](const row_t* chosen, const double* weights, index_t count) {
+                 if (run.cancelled()) return;
+                 rows.add_gram(chosen, count, weights, shift, sum.data(), stride);
+               });
+  });
+  for (index_t part = 1; part < parts; ++part)
+    add_to(partial[0], partial[static_cast<std::size_t>(part)]);
+  return std::move(partial[0]);
+}
+
+std::vector<double> weighted_squares(const LinearRows& rows, const Share& share, RunControl& run) {
+  std::vector<double> sum(static_cast<std::size_t>(rows.features()), 0.0);
+  for_active(share, 0, rows.size(), max_chunk,
+             [&](const row_t* chosen, const double* weights, index_t count) {
+               run.check();
+               rows.add_squares(chosen, count, weights, sum.data());
+             });
+  return sum;
+}
+
+}  // namespace psvm

@@ -1,0 +1,99 @@
+// One pass over a block of rows for one or several binary problems: margins, the prox of every row,
+// and the sums that the linear solver lives on. Rows are visited in chunks that stay in the cache,
+// so that all problems and all steps of a pass read them from memory once.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "base/run_control.hpp"
+#include "linear/linear_rows.hpp"
+#include "loss/prox.hpp"
+
+namespace psvm {
+
+// The rows of a block that take part in one problem, and their state, in the order of the rows.
+struct Share {
+  // `rows` lists the rows that take part, ascending; empty for all `size` rows. `codes` and `cost`
+  // belong to the rows of the block; `signs` is the label of each class in this problem.
+  Share(std::vector<row_t> rows, index_t size, const std::int32_t* codes, const double* cost,
+        std::vector<std::int8_t> signs);
+
+  index_t count() const { return count_; }
+  const std::vector<row_t>& rows() const { return rows_; }
+  // First position whose row is at least `row`.
+  index_t position_of(index_t row) const;
+  row_t row(index_t position) const {
+    return rows_.empty() ? static_cast<row_t>(position) : rows_[static_cast<std::size_t>(position)];
+  }
+  // Becomes `from` times the factor of the row's class: factor[0] of y = -1, factor[1] of y = +1.
+  void keep_best(const double* from, const double* factor);
+
+  const std::int32_t* codes;
+  const double* cost;
+  std::vector<std::int8_t> signs;
+
+ private:
+  std::vector<row_t> rows_;
+  index_t count_;
+
+ public:
+  using Column = std::unique_ptr<double[]>;
+  // Margin y (<w, x> + b), its change along the last direction, the centre of the envelope, alpha
+  // and its slope W; alpha linearised along the last direction; the best dual variables so far.
+  Column margin, change, centre, alpha, weight, linearised, best;
+};
+
+enum class PassKind {
+  begin,    // margin = y (<direction, x> + b)
+  move,     // change = y (<direction, x> + b), margin += change
+  settle,   // margin += step * change
+  probe,    // at margin + step * change, but nothing is kept
+  certify,  // at margin y (<direction, x> + b) with the best alpha; nothing is kept
+  curve,    // sum of W r <r, direction>, r = y [x, 1]; nothing is kept
+};
+enum class Centre { keep, alpha, half_cost, slack, zero };
+
+struct PassOrder {
+  Share* share = nullptr;
+  PassKind kind = PassKind::begin;
+  Centre centre = Centre::keep;  // how the centre is set before the prox
+  Envelope envelope{1.0, 1.0, false};
+  std::vector<double> direction;  // empty where the kind needs none
+  double b = 0.0, step = 0.0;
+  bool linearise = false;  // also sum alpha - W change, clipped (kind move)
+  bool delta = false;      // images of the change of alpha only
+};
+
+// Per class: [0] for y = -1, [1] for y = +1. Images are sums of alpha x.
+struct DualSums {
+  std::vector<double> image[2];
+  double alpha[2] = {0.0, 0.0}, conjugate[2] = {0.0, 0.0};
+};
+
+struct PassSums {
+  DualSums dual, linearised;
+  double loss = 0.0;          // sum of cost xi^p
+  double moved = 0.0;         // sum of (alpha - centre)^2 / (2 sigma)
+  double slope_before = 0.0;  // sum of alpha * change, before and after the step
+  double slope = 0.0;
+  double weight = 0.0;  // sum of W
+  double terms = 0.0;   // certify: sum of alpha (m - 1) + loss + conjugate, each >= 0
+  double smallest_margin = infinity;
+  index_t active = 0;  // rows with W > 0
+};
+
+// Answers every order in one pass over the rows.
+std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrder>& orders,
+                               RunControl& run);
+
+// The lower triangle of sum W z z', z = [x - shift, 1], rows gram_stride apart.
+std::vector<double> weighted_gram(const LinearRows& rows, const Share& share, const double* shift,
+                                  RunControl& run);
+
+// sum W x^2, feature by feature.
+std::vector<double> weighted_squares(const LinearRows& rows, const Share& share, RunControl& run);
+
+}  // namespace psvm

@@ -1,0 +1,37 @@
+// How many variables the kernel solver takes at a time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernel/kernel_rows.hpp"
+
+namespace psvm {
+
+// Variables per block at most: large blocks where kernel rows are cheap, since then re-applying rows
+// is what costs (2048 measured best for d <= 64, up to 2.6 times faster than 512).
+inline index_t largest_block(double work_per_entry, index_t n) {
+  return std::min<index_t>(n, work_per_entry <= 64 ? 2048 : work_per_entry <= 200 ? 1024 : 512);
+}
+
+// Variables per block as long as the free ones fit. Of few rows a share is enough, the smaller the
+// fewer support vectors there are to be expected: 0.15 at p = 1 made one-vs-one fits of satimage and
+// letter 3 and 1.8 times faster than all rows in one block.
+inline index_t usual_block(double work_per_entry, index_t n, double p) {
+  const double share = n <= 512 || p > 2.0 ? 1.0 : p > 1.0 ? 0.25 : 0.15;
+  const index_t some = std::max<index_t>(128, std::llround(share * static_cast<double>(n)));
+  return std::min(some, largest_block(work_per_entry, n));
+}
+
+// Variables per block at first, as long as one step per variable settles a block (C = 1 and below):
+// then larger ones save few rounds and waste most of their Gram matrices (512 against 2048: cod_rna,
+// magic04 and their like 1.3 to 2 times faster, p > 1 as well).
+constexpr index_t first_block = 512;
+
+// Rows of a stored part: 1 GB of float. Twice as many gain nothing over what they cost.
+constexpr index_t part_size = 16384;
+
+// Fewer current rows than this are not worth leaving behind.
+constexpr index_t few_rows = 4096;
+
+}  // namespace psvm

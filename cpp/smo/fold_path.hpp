@@ -1,0 +1,57 @@
+// One binary problem of one cross-validation split, solved for many (p, C) on a shared kernel.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "smo/fold_values.hpp"
+
+namespace psvm {
+
+template <class T>
+struct FoldProblem {
+  FoldKernel<T> kernel;
+  FoldRows train;      // rows with a dual variable: their decision values follow every round
+  const double* y;     // their labels, -1 or +1
+  const double* cost;  // their cost at C = 1, > 0
+  FoldRows held_out;   // rows whose decision values are wanted at the end of every cell
+  bool fit_intercept;
+};
+
+struct PathCell {
+  double p, C;
+  const double* start =
+      nullptr;  // alpha to start from, of the training rows; null: the last cell's
+};
+
+// When a cell is solved: at the relative gap `tol`, after so many rounds more; and whether its alpha is
+// wanted.
+struct Precision {
+  double tol;
+  index_t more_rounds;
+  index_t max_steps;  // of pairs per cell, which is then left as it is; negative for no limit
+  bool keep_alpha;
+};
+
+struct CellOutcome {
+  double gap, seconds;
+  index_t rounds;
+};
+
+struct FoldPathResult {
+  std::vector<CellOutcome> cells;      // fewer than asked for if the run was cancelled
+  std::vector<double> decision;        // cells x held_out, the intercept included
+  std::vector<std::uint8_t> supports;  // cells x train: 1 for a support vector
+  std::vector<double> alpha;           // cells x train, if wanted
+};
+
+// Solves the cells in their order, each from its start or from the solution of the one before. Cells of
+// one p should stand together, C rising. `on_cells` hears of finished cells, how many, at most every
+// 50 ms and at the end: in Python each call waits for the interpreter.
+template <class T>
+FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<PathCell>& cells,
+                               const Precision& precision,
+                               const std::function<void(index_t)>& on_cells, RunControl& run);
+
+}  // namespace psvm

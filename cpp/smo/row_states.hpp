@@ -1,0 +1,291 @@
+// The variables of a kernel problem: where each stands, where it may move, and what a round of the
+// solver asks of all of them at once.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/simd.hpp"
+#include "kernel/kernel_rows.hpp"
+#include "loss/loss.hpp"
+
+namespace psvm {
+
+// The largest score that may go up and the smallest that may go low.
+struct ExtremeScores {
+  double max_up, min_low;
+};
+
+// Sums over all rows.
+struct RowSums {
+  double alpha, lost, conjugate;
+  double difference;    // primal minus dual, as a sum of non-negative terms
+  double squared_norm;  // coef' K coef, if the decision values are up to date
+};
+
+// One pass over all rows. Arrays are padded by rows that may not move and cost nothing; `decision`
+// is not, and ends with a padded copy of its last values.
+struct RowPass {
+  index_t n;
+  const double* decision;
+  const double *y, *cost, *alpha, *target, *up, *low;
+  double* score;
+  double b = 0.0;
+  ExtremeScores extremes{};
+  RowSums sums{};
+  double passed_cost = 0.0;
+
+  static constexpr index_t lanes = psvm::lanes<double>;
+  double tail[lanes] = {};
+
+  void copy_tail() { std::copy(decision + n / lanes * lanes, decision + n, tail); }
+  const double* decision_at(index_t k) const { return k + lanes <= n ? decision + k : tail; }
+};
+
+// score = target - decision, and its extremes.
+struct ScorePass {
+  template <class Arch>
+  static PSVM_INLINE void run(RowPass* pass) {
+    using V = Vec<double, Arch>;
+    V max_up = broadcast<V>(-infinity), min_low = broadcast<V>(infinity);
+    for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
+      const double* decision = pass->decision_at(k0);
+      for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
+        const V score = load<V>(pass->target + k0 + k) - load<V>(decision + k);
+        store<V>(pass->score + k0 + k, score);
+        max_up = vmax<V>(score + load<V>(pass->up + k0 + k), max_up);
+        min_low = vmin<V>(score + load<V>(pass->low + k0 + k), min_low);
+      }
+    }
+    pass->extremes = {max_up[0], min_low[0]};
+    for (int k = 1; k < width<V>; ++k) {
+      pass->extremes.max_up = std::max(pass->extremes.max_up, max_up[k]);
+      pass->extremes.min_low = std::min(pass->extremes.min_low, min_low[k]);
+    }
+  }
+};
+
+// The sums of a certificate at p = 1, where the conjugate is 0.
+struct HingeSumsPass {
+  template <class Arch>
+  static PSVM_INLINE void run(RowPass* pass) {
+    using V = Vec<double, Arch>;
+    const V b = broadcast<V>(pass->b), one = broadcast<V>(1.0);
+    V total{}, lost{}, difference{}, norm{};
+    for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
+      const double* decision = pass->decision_at(k0);
+      for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
+        const V y = load<V>(pass->y + k0 + k), f = load<V>(decision + k);
+        const V xi = one - y * (f + b);
+        const V alpha = load<V>(pass->alpha + k0 + k);
+        const V own = load<V>(pass->cost + k0 + k) * vmax<V>(xi, V{});
+        total += alpha;
+        lost += own;
+        difference += own - alpha * xi;
+        norm += alpha * y * f;
+      }
+    }
+    pass->sums = {sum_of<V>(total), sum_of<V>(lost), 0.0, sum_of<V>(difference), sum_of<V>(norm)};
+  }
+};
+
+// p = 1: the cost of all rows that b has passed, whose threshold y - decision is smaller.
+struct PassedCostPass {
+  template <class Arch>
+  static PSVM_INLINE void run(RowPass* pass) {
+    using V = Vec<double, Arch>;
+    const V b = broadcast<V>(pass->b);
+    V passed{};
+    for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
+      const double* decision = pass->decision_at(k0);
+      for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
+        const V threshold = load<V>(pass->y + k0 + k) - load<V>(decision + k);
+        passed += threshold < b ? load<V>(pass->cost + k0 + k) : V{};
+      }
+    }
+    pass->passed_cost = sum_of<V>(passed);
+  }
+};
+
+// The rows that may move to a side and whose sign * score is above a limit.
+struct BeyondPass {
+  // `allowed` is 0 where a row may move, and of the sign against it and infinite elsewhere. Arrays are
+  // padded to whole panels; `found` has room for all rows.
+  template <class Arch>
+  static PSVM_INLINE void run(const double* score, const double* allowed, double sign, double limit,
+                              index_t padded, index_t* found, index_t* count) {
+    using V = Vec<double, Arch>;
+    const V least = broadcast<V>(limit);
+    index_t so_far = 0;
+    for (index_t k0 = 0; k0 < padded; k0 += width<V>) {
+      const V value = sign * (load<V>(score + k0) + load<V>(allowed + k0));
+      const Mask<V> beyond = greater<V>(value, least);
+      for (int k = 0; k < width<V>; ++k) {
+        found[so_far] = k0 + k;
+        so_far += holds<V>(beyond, k);
+      }
+    }
+    *count = so_far;
+  }
+};
+
+class RowStates {
+ public:
+  RowStates(const PNormHinge& loss, const double* y, const double* cost,
+            const std::vector<double>& alpha)
+      : loss_(loss), n_(alpha.size()), hard_margin_(n_ > 0 && std::isinf(cost[0])) {
+    const auto lanes = static_cast<std::size_t>(RowPass::lanes);
+    const std::size_t padded = (n_ + lanes - 1) / lanes * lanes;
+    y_.assign(padded, 1.0);
+    cost_.assign(padded, 0.0);
+    for (auto* zeros : {&alpha_, &slack_, &coef_, &target_, &score_}) zeros->assign(padded, 0.0);
+    beyond_.resize(padded + 1);
+    up_.assign(padded, -infinity);
+    low_.assign(padded, infinity);
+    std::copy(y, y + n_, y_.begin());
+    std::copy(cost, cost + n_, cost_.begin());
+    for (std::size_t i = 0; i < n_; ++i) {
+      if (y[i] > 0) positive_cost_ += cost[i];
+      set(i, alpha[i], loss.slack_of(alpha[i], cost[i]));
+    }
+  }
+
+  double y(std::size_t i) const { return y_[i]; }
+  double cost(std::size_t i) const { return cost_[i]; }
+  double alpha(std::size_t i) const { return alpha_[i]; }
+  double slack(std::size_t i) const { return slack_[i]; }
+  std::vector<double> alphas() const {
+    return {alpha_.begin(), alpha_.begin() + static_cast<index_t>(n_)};
+  }
+  // y alpha
+  const std::vector<double>& coef() const { return coef_; }
+  // y - decision - y slack, as of the last `extremes`.
+  double score(std::size_t i) const { return score_[i]; }
+
+  bool below_bound(std::size_t i) const { return !loss_.bounded() || alpha_[i] < cost_[i]; }
+  bool can_go_up(std::size_t i) const { return y_[i] > 0 ? below_bound(i) : alpha_[i] > 0.0; }
+  bool can_go_low(std::size_t i) const { return y_[i] < 0 ? below_bound(i) : alpha_[i] > 0.0; }
+  // Calls visit(row, by) for the rows that may go up (or low), are not hidden, and whose scores were
+  // beyond the middle by more than `least` at the last `extremes`.
+  template <class Visit>
+  void for_violators(bool up, double middle, double least, const Visit& visit) {
+    const double sign = up ? 1.0 : -1.0;
+    index_t count = 0;
+    on_this_cpu<BeyondPass, const double*, const double*, double, double, index_t, index_t*,
+                index_t*>(score_.data(), (up ? up_ : low_).data(), sign, sign * middle + least,
+                          static_cast<index_t>(score_.size()), beyond_.data(), &count);
+    for (index_t k = 0; k < count; ++k) {
+      const index_t row = beyond_[static_cast<std::size_t>(k)];
+      visit(row, sign * (score_[static_cast<std::size_t>(row)] - middle));
+    }
+  }
+  bool is_free(std::size_t i) const { return alpha_[i] > 0.0 && below_bound(i); }
+  index_t support() const { return support_; }
+  index_t free() const { return free_; }
+
+  void set(std::size_t i, double alpha, double slack) {
+    support_ -= alpha_[i] > 0.0;
+    free_ -= is_free(i);
+    alpha_[i] = alpha;
+    slack_[i] = slack;
+    coef_[i] = y_[i] * alpha;
+    target_[i] = y_[i] * (1.0 - slack);
+    support_ += alpha > 0.0;
+    free_ += is_free(i);
+    show(i);
+  }
+
+  // A hidden row is not among the extremes.
+  void hide(std::size_t i) {
+    up_[i] = -infinity;
+    low_[i] = infinity;
+  }
+  void show(std::size_t i) {
+    up_[i] = can_go_up(i) ? 0.0 : -infinity;
+    low_[i] = can_go_low(i) ? 0.0 : infinity;
+  }
+
+  ExtremeScores extremes(const double* decision) {
+    RowPass pass = pass_over(decision);
+    on_this_cpu<ScorePass, RowPass*>(&pass);
+    return pass.extremes;
+  }
+
+  RowSums sums(const double* decision, double b) {
+    if (loss_.bounded() && !hard_margin_) {
+      RowPass pass = pass_over(decision);
+      pass.b = b;
+      on_this_cpu<HingeSumsPass, RowPass*>(&pass);
+      return pass.sums;
+    }
+    RowSums sums{};
+    for (std::size_t i = 0; i < n_; ++i) {
+      sums.alpha += alpha_[i];
+      sums.squared_norm += coef_[i] * decision[i];
+      if (hard_margin_) continue;
+      const double xi = 1.0 - y_[i] * (decision[i] + b), own = loss_.value(xi, cost_[i]);
+      const double conjugate = loss_.conjugate(alpha_[i], slack_[i]);
+      sums.lost += own;
+      sums.conjugate += conjugate;
+      sums.difference += own - alpha_[i] * xi + conjugate;
+    }
+    return sums;
+  }
+
+  // p = 1: an intercept between `low` and `high` from which no other saves more than `enough` of the
+  // sum of losses. From `start` on the root of the slope is bracketed, then narrowed (regula falsi).
+  double hinge_intercept(const double* decision, double low, double high, double start,
+                         double enough) {
+    double at_low = 0.0, at_high = 0.0, reach = 0.05 * (high - low), b = start;
+    for (int step = 0;; ++step) {
+      if (!(b > low && b < high)) b = 0.5 * (low + high);
+      const double slope = hinge_slope(decision, b);
+      const double saves = std::abs(slope) * (slope < 0.0 ? high - b : b - low);
+      if (saves <= enough || step == 20) return b;
+      (slope < 0.0 ? low : high) = b;
+      (slope < 0.0 ? at_low : at_high) = slope;
+      (slope < 0.0 ? at_high : at_low) *= 0.5;  // lest one end stays for ever
+      if (at_low < 0.0 && at_high > 0.0) {
+        b = low + (high - low) * at_low / (at_low - at_high);
+      } else {
+        b += slope < 0.0 ? reach : -reach;
+        reach *= 4.0;
+      }
+    }
+  }
+
+  // The part of the difference that a row makes.
+  double difference(std::size_t i, double decision, double b) const {
+    const double xi = 1.0 - y_[i] * (decision + b);
+    return loss_.value(xi, cost_[i]) - alpha_[i] * xi + loss_.conjugate(alpha_[i], slack_[i]);
+  }
+
+ private:
+  // p = 1: the slope over b of the sum of losses. Below all thresholds it is minus the cost of the
+  // positive rows, and it rises by the cost of every row passed.
+  double hinge_slope(const double* decision, double b) {
+    RowPass pass = pass_over(decision);
+    pass.b = b;
+    on_this_cpu<PassedCostPass, RowPass*>(&pass);
+    return pass.passed_cost - positive_cost_;
+  }
+
+  RowPass pass_over(const double* decision) {
+    RowPass pass{static_cast<index_t>(n_), decision,   y_.data(),   cost_.data(), alpha_.data(),
+                 target_.data(),           up_.data(), low_.data(), score_.data()};
+    pass.copy_tail();
+    return pass;
+  }
+
+  const PNormHinge& loss_;
+  const std::size_t n_;
+  const bool hard_margin_;
+  std::vector<double> y_, cost_, alpha_, slack_, coef_, target_, score_;
+  std::vector<double> up_, low_;  // 0 where a step is allowed, -inf / +inf where not
+  std::vector<index_t> beyond_;   // working memory of `for_violators`
+  double positive_cost_ = 0.0;
+  index_t support_ = 0, free_ = 0;
+};
+
+}  // namespace psvm

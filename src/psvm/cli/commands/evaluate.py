@@ -1,0 +1,31 @@
+"""``psvm evaluate``: how good a model is on rows with labels."""
+
+from psvm.cli import options as opt
+from psvm.cli.show import show_json, show_scores
+
+
+def evaluate(
+    model: opt.Model,
+    data: opt.Data,
+    target: opt.Target = None,
+    delimiter: opt.Delimiter = None,
+    no_header: opt.NoHeader = False,
+    zero_based: opt.ZeroBased = False,
+    json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Score a model on a file with labels.
+
+    Accuracy, balanced accuracy, F1, ROC AUC, precision and recall of every class, and the confusion
+    matrix. Labels that the model does not know are an error.
+
+    Example: psvm evaluate iris.psvm test.csv --target species
+    """
+    from psvm.cli.files.reading import ReadOptions
+    from psvm.cli.predict_blocks import evaluation
+
+    scores = evaluation(model, data, ReadOptions(delimiter, not no_header, zero_based), target)
+    if json:
+        show_json(scores)
+    else:
+        show_scores(scores, "evaluated on")

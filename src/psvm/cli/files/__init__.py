@@ -1,0 +1,1 @@
+"""Data files: finding out what they are, and reading them a block at a time."""

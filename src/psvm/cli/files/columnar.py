@@ -1,0 +1,61 @@
+"""Parquet and Arrow (Feather) files, a slice of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import polars as pl
+
+from psvm.cli.errors import DataError
+from psvm.cli.files.sources import Format, Source
+from psvm.cli.files.tables import TableBlock, row_place
+
+BLOCK_CELLS = 1 << 22
+"""Values read at a time: 32 MB of float64."""
+
+_SCAN: dict[Format, Callable[..., pl.LazyFrame]] = {
+    # A name with * or [ in it is a name and no pattern.
+    Format.PARQUET: partial(pl.scan_parquet, glob=False),
+    Format.ARROW: partial(pl.scan_ipc, glob=False),
+    Format.ARROW_STREAM: lambda file: pl.read_ipc_stream(file).lazy(),
+}
+
+
+class ColumnarFile:
+    """A table stored by columns, whose types and length are known before it is read.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.name = source.name
+        self._format = source.format
+        try:
+            self._table = _SCAN[self._format](source.seekable())
+            self.columns = self._table.collect_schema().names()
+            self._rows = int(self._table.select(pl.len()).collect().item())
+        except pl.exceptions.PolarsError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> DataError:
+        what = f"the {self._format.value} data is damaged or cut short ({_first_line(error)})"
+        return DataError(self.name, what)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[TableBlock]:
+        """The rows in order, with the named columns only; at least one block, even if empty."""
+        wanted = self._table.select(columns)
+        size = max(1, BLOCK_CELLS // max(1, len(columns)))
+        for start in range(0, max(1, self._rows), size):
+            try:
+                frame = wanted.slice(start, size).collect()
+            except pl.exceptions.PolarsError as error:
+                raise self._damaged(error) from error
+            yield TableBlock(frame, partial(row_place, start))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,114 @@
+"""The search behind ``psvm tune``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from psvm.cli.models import innermost
+from psvm.cli.pipelines import with_preprocessing
+from psvm.cli.show import show_table
+from psvm.cli.train_and_test import Fitted, Split, facts_of_classifier, facts_of_rows, scored
+
+
+def new_search(**parameters: Any) -> Any:
+    """A PSVCCV with these parameters."""
+    try:
+        from psvm.search import PSVCCV
+    except ModuleNotFoundError as error:
+        if error.name != "psvm.search":
+            raise
+        raise ValueError("this version of psvm has no PSVCCV yet: choose p and C by fit") from None
+    return PSVCCV(**parameters)
+
+
+def tune_model(
+    search: Any, rows: Split, *, scale: bool | None, impute: bool, quiet: bool
+) -> Fitted:
+    """Search with preprocessing, and test the best model.
+
+    Parameters
+    ----------
+    search : PSVCCV
+        Not fitted yet.
+    rows : Split
+        What to search on and to test with.
+    scale, impute : bool
+        As for :func:`with_preprocessing`; what is learned of the columns (means, medians) is
+        learned from all training rows, not in each fold.
+    quiet : bool
+        Whether to show no progress.
+
+    Returns
+    -------
+    Fitted
+    """
+    search.set_params(verbose=int(not quiet and sys.stderr.isatty()))
+    model = with_preprocessing(search, rows.train, scale=scale, impute=impute)
+    began = time.perf_counter()
+    model.fit(rows.train.X, rows.train.y)
+    seconds = time.perf_counter() - began
+    search.set_params(verbose=0)
+    predicted = model.predict(rows.train.X)
+    facts = {
+        **facts_of_rows(rows.train),
+        **facts_of_classifier(innermost(model)),
+        "best_parameters": _in_order(search.best_params_),
+        "best_score": float(search.best_score_),
+        "search": _table(search.cv_results_, int(search.best_index_)),
+        "seconds": seconds,
+        "train": {
+            "rows": rows.train.shape[0],
+            "accuracy": float(np.mean(predicted == rows.train.y)),
+        },
+        "test": None if rows.test is None else scored(model, rows.test),
+    }
+    return Fitted(model, facts)
+
+
+def _table(results: dict[str, Any], chosen: int) -> list[dict[str, Any]]:
+    """What was tried, the best first and of equals the chosen one."""
+    ranks = results["rank_test_score"]
+    order = sorted(range(len(ranks)), key=lambda i: (ranks[i], i != chosen))
+    return [
+        {
+            **_in_order(results["params"][i]),
+            "score": float(results["mean_test_score"][i]),
+            "deviation": float(results["std_test_score"][i]),
+            "chosen": i == chosen,
+        }
+        for i in order
+    ]
+
+
+def _in_order(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON has them, p and C first."""
+    plain = {k: v.item() if hasattr(v, "item") else v for k, v in parameters.items()}
+    return {name: plain[name] for name in sorted(plain, key=_rank)}
+
+
+def _rank(name: str) -> int:
+    return ("p", "C", "gamma").index(name) if name in ("p", "C", "gamma") else 3
+
+
+def show_search(tuned: Fitted, top: int) -> None:
+    """The best rows as a table, and the chosen one if it is not among them."""
+    rows = tuned.facts["search"]
+    names = [name for name in rows[0] if name not in ("score", "deviation", "chosen")]
+    shown = rows[:top] + [row for row in rows[top:] if row["chosen"]]
+    show_table(
+        ("", *names, "score", "± over folds"),
+        [
+            [
+                "→" if row["chosen"] else "",
+                *(f"{row[name]:.4g}" for name in names),
+                f"{row['score']:.4f}",
+                f"{row['deviation']:.4f}",
+            ]
+            for row in shown
+        ],
+        title=f"{len(rows)} combinations tried, the best first",
+    )

@@ -1,0 +1,227 @@
+"""The report of ``psvm tune``: one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import base64
+import io
+import shlex
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import polars as pl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+from sklearn.base import clone
+
+from psvm.cli.models import Model, innermost
+from psvm.cli.output import output_stream
+from psvm.cli.pipelines import CLASSIFIER
+from psvm.cli.scores import scores_of
+from psvm.cli.train_and_test import Fitted, Split
+from psvm.plotting import LearningProcessDisplay, SelectionDisplay
+
+ROWS = 20
+"""Combinations in the table."""
+
+# The report of the paper has the style that this one shares.
+TEMPLATES = [
+    Path(__file__).with_name("templates"),
+    Path(__file__).parents[1] / "paper" / "templates",
+]
+
+Draw = Callable[[Any], Any]
+
+
+def write_report(path: Path, data: Path, tuned: Fitted, search: Any, rows: Split) -> None:
+    """Write the report of a search.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it appears when it is complete.
+    data : Path
+        What was searched on, for the title.
+    tuned : Fitted
+        The model, and what is known about it.
+    search : PSVCCV
+        The fitted search.
+    rows : Split
+        Training rows, and those of the test if there are any.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
+    environment.globals["facts_table"] = _facts_table
+    page = environment.get_template("tune.html.j2").render(_content(data, tuned, search, rows))
+    with output_stream(path) as stream:
+        stream.write(page.encode("utf-8"))
+
+
+def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, Any]:
+    """All that the template shows, by the names it uses."""
+    facts = tuned.facts
+    table = facts["search"]
+    names = [name for name in table[0] if name not in ("score", "deviation", "chosen")]
+    scores, judged, decision, y = _judged(tuned, search, rows)
+    chosen = ", ".join(f"{name} = {value:.4g}" for name, value in facts["best_parameters"].items())
+    where = "test rows" if rows.test is not None else "rows held out"
+    return {
+        "data_name": "standard input" if str(data) == "-" else data.name,
+        "command": shlex.join(["psvm", *sys.argv[1:]]),
+        "chosen": chosen,
+        "tried": len(table),
+        "folds": search.n_splits_,
+        "scoring": "" if search.scoring is None else f" of {search.scoring}",
+        "cards": [
+            (f"{facts['best_score']:.4f}", "score in the cross-validation"),
+            (f"{scores['accuracy']:.4f}", f"accuracy, {where}"),
+            (f"{facts['support_vectors']:,}", "support vectors"),
+            (f"{facts['dual_gap']:.1e}", "relative duality gap"),
+        ],
+        "data": _data_facts(rows),
+        "names": names,
+        "rows": table[:ROWS],
+        "pictures": _pictures(search, names),
+        "judged": judged,
+        "scores": {
+            "rows": f"{scores['rows']:,}",
+            "accuracy": f"{scores['accuracy']:.4f}",
+            "balanced accuracy": f"{scores['balanced_accuracy']:.4f}",
+            "F1, mean": f"{scores['f1']:.4f}",
+            "ROC AUC": "—" if scores["roc_auc"] is None else f"{scores['roc_auc']:.4f}",
+        },
+        "classes": scores["classes"],
+        "confusion": scores["confusion"],
+        "curves": _curves(tuned, search, rows, decision, y),
+        "certificate": {
+            "classifier": facts["classifier"],
+            "parameters": ", ".join(f"{k}={v}" for k, v in facts["parameters"].items()),
+            "preprocessing": _preprocessing(tuned.model),
+            "binary problems": str(facts["problems"]),
+            "relative duality gap": f"{facts['dual_gap']:.2e} at most: {facts['status']}",
+            "support vectors": f"{facts['support_vectors']:,} of {rows.train.shape[0]:,} rows",
+            "search and fit": f"{facts['seconds']:.1f} s",
+            "versions": f"psvm {version('psvm')}, scikit-learn {version('scikit-learn')}",
+        },
+    }
+
+
+def _judged(tuned: Fitted, search: Any, rows: Split) -> tuple[dict[str, Any], str, Any, Any]:
+    """Scores, on what, decision values and labels: of the test, or of the rows held out."""
+    classes = search.classes_
+    if rows.test is not None:
+        said = f"Of the {rows.test.shape[0]:,} test rows, which no part of the search has seen."
+        decision = Model(tuned.model).decision(rows.test.X)
+        return tuned.facts["test"], said, decision, rows.test.y
+    said = (
+        "Of every training row by the fit of the chosen combination that did not see it. Because "
+        "the combination was chosen by these rows, new ones will do slightly worse; --test-size "
+        "keeps some for a test."
+    )
+    decision = np.asarray(search.cross_val_decision_)
+    number = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+    y = rows.train.y
+    return scores_of(y, classes[number], decision, classes), said, decision, y
+
+
+def _data_facts(rows: Split) -> dict[str, str]:
+    train = rows.train
+    labels, counts = np.unique(train.y, return_counts=True)
+    shown = ", ".join(f"{name} {count:,}" for name, count in zip(labels, counts, strict=True))
+    facts = {
+        "training rows": f"{train.shape[0]:,}",
+        "test rows": "none" if rows.test is None else f"{rows.test.shape[0]:,}",
+        "columns": f"{train.shape[1]:,}",
+        "classes": shown,
+    }
+    if isinstance(train.X, pl.DataFrame):
+        holes = {
+            column.name: column.null_count()
+            if column.name in train.texts
+            else column.fill_nan(None).null_count()
+            for column in train.X.get_columns()
+        }
+        facts["text columns"] = ", ".join(train.texts) or "none"
+        missing = [f"{name} {count:,}" for name, count in holes.items() if count]
+        facts["missing values"] = ", ".join(missing) or "none"
+    return facts
+
+
+def _preprocessing(model: Any) -> str:
+    steps = [type(step).__name__ for _, step in getattr(model, "steps", [])[:-1]]
+    return " → ".join(steps) or "none"
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+def _pictures(search: Any, names: list[str]) -> list[dict[str, str]]:
+    """Scores over p and C, over C and gamma, and support vectors over p, as far as searched."""
+
+    def selection(**options: Any) -> Draw:
+        return lambda ax: SelectionDisplay.from_estimator(search, ax=ax, **options)
+
+    found = []
+    if {"p", "C"} <= set(names):
+        found.append(_picture(selection(x="C", y="p"), "Score over C and p."))
+    if {"gamma", "C"} <= set(names):
+        found.append(_picture(selection(x="C", y="gamma"), "Score over C and gamma."))
+    if "p" in names and "mean_n_support" in search.cv_results_:
+        caption = "Support vectors of the best combination of every p, mean over the folds."
+        found.append(_picture(selection(x="p", y=None, value="support"), caption))
+    return found
+
+
+def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> list[dict[str, str]]:
+    """The ROC curve of two classes, and how the score grows with the rows."""
+    found = []
+    classes = search.classes_
+    if classes.size == 2 and np.unique(y).size == 2:
+        from sklearn.metrics import RocCurveDisplay
+
+        def roc(ax: Any) -> None:
+            RocCurveDisplay.from_predictions(
+                y == classes[1], decision, ax=ax, name="model", plot_chance_level=True
+            )
+            ax.set(xlabel="share of the other class taken", ylabel=f"share of {classes[1]} found")
+
+        found.append(_picture(roc, f"ROC curve of the class {classes[1]}."))
+    best = clone(innermost(tuned.model))
+    model = clone(tuned.model) if hasattr(tuned.model, "steps") else best
+    if hasattr(model, "steps"):
+        model.set_params(**{CLASSIFIER: best})
+
+    def learning(ax: Any) -> None:
+        LearningProcessDisplay.from_estimator(
+            model, rows.train.X, rows.train.y, train_sizes=5, cv=3, ax=ax
+        )
+
+    caption = "Score and support vectors of the chosen combination against the number of rows."
+    found.append(_picture(learning, caption))
+    return found
+
+
+def _picture(draw: Draw, caption: str) -> dict[str, str]:
+    """A drawing as an address that holds it."""
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    draw(figure.subplots())
+    stream = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "path"}):
+        figure.savefig(stream, format="svg")
+    data = base64.b64encode(stream.getvalue().encode()).decode()
+    return {"uri": f"data:image/svg+xml;base64,{data}", "alt": caption, "caption": caption}
+
+
+def _facts_table(facts: dict[str, str]) -> Markup:
+    """Names and values below each other."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="text">{escape(value)}</td></tr>'
+        for name, value in facts.items()
+    )
+    return Markup(f'<div class="scroll" tabindex="0"><table class="plain">{rows}</table></div>')

@@ -1,0 +1,302 @@
+"""psvm_path: the solutions along a grid of p and C, each started from its neighbour."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from copy import copy
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.utils import column_or_1d
+
+from psvm.estimators import validation as check
+from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.path_result import KernelParameter, PSVMPath
+from psvm.estimators.progress import ProgressLog, logger
+from psvm.estimators.svc import PSVC
+from psvm.rows.kernel_matrix import TrainingKernel
+
+__all__ = ["PSVMPath", "psvm_path"]
+
+Array = npt.NDArray[np.float64]
+
+# Fitted attributes, without their underscore, that a path has for every model.
+_FITTED = ("intercept", "n_support", "primal_objective", "dual_objective", "dual_gap", "n_iter")
+
+
+def psvm_path(
+    X: Any,
+    y: Any,
+    *,
+    ps: Any = (1.0, 1.25, 1.5, 2.0, 3.0),
+    Cs: Any = 10,
+    kernel: KernelParameter = "rbf",
+    gamma: float | Literal["scale", "auto"] = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    fit_intercept: bool = True,
+    multi_class: Literal["ovo", "ovr"] = "ovo",
+    class_weight: Any = None,
+    sample_weight: Any = None,
+    X_val: Any = None,
+    y_val: Any = None,
+    scoring: Any = None,
+    tol: float = 1e-4,
+    max_iter: int = -1,
+    max_time: float | None = None,
+    cache_size: float | None = None,
+    verbose: int = 0,
+    n_jobs: int | None = None,
+) -> PSVMPath:
+    r"""Solve the problem of :class:`psvm.PSVC` for every p in ``ps`` and every C in ``Cs``.
+
+    For p ascending, C goes from the smallest to the largest, and every solve starts from the
+    solution for the C before; the first one of the next p starts from the dual variables
+
+    .. math:: \alpha_i = p\, C_i\, \xi_i^{p - 1}
+
+    that the slacks of the previous p have under the new one, at the smallest C. Kernel rows are
+    kept from one fit to the next, within ``cache_size``. Every model is certified by its own gap,
+    as if it were fitted alone.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
+    y : array-like of shape (n_samples,)
+        Labels of any type; more than two classes are fine.
+    ps : float or array-like, default=(1, 1.25, 1.5, 2, 3)
+        Exponents, each a finite number >= 1.
+    Cs : int, or array-like of float, default=10
+        Costs, finite and > 0; an int is the number of values from 0.01 to 100, evenly spaced in
+        the logarithm.
+    kernel : str or callable, default="rbf"
+        As for :class:`psvm.PSVC`. "linear" is solved by :class:`psvm.LinearPSVC`.
+    gamma, degree, coef0
+        Parameters of the kernel, as for :class:`psvm.PSVC`.
+    fit_intercept, multi_class, class_weight
+        As for :class:`psvm.PSVC`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights >= 0 that multiply C.
+    X_val, y_val : array-like, default=None
+        Validation rows and their labels, on which every model is scored.
+    scoring : str, callable or None, default=None
+        How to score them, as scikit-learn's ``check_scoring`` reads it; None is the accuracy.
+    tol : float, default=1e-4
+        Relative duality gap at which a problem is solved.
+    max_iter : int, default=-1
+        Limit of outer iterations per binary problem; -1 for none.
+    max_time : float or None, default=None
+        Limit of seconds for the whole path. The models beyond it are missing from the result.
+    cache_size : float or None, default=None
+        Megabytes for kernel rows; None takes a quarter of the memory available.
+    verbose : int, default=0
+        1 reports every model to the logger "psvm", 2 also every binary problem, 3 every round.
+    n_jobs : int or None, default=None
+        Threads, as for :class:`psvm.PSVC`.
+
+    Returns
+    -------
+    PSVMPath
+        Coefficients or dual coefficients, intercepts, numbers of support vectors, objectives and
+        gaps, as arrays with one entry per (p, C).
+
+    See Also
+    --------
+    psvm.plotting.PathDisplay : Pictures of a path.
+
+    Notes
+    -----
+    One ConvergenceWarning tells of all models whose gap is above ``tol``, and of models missing.
+
+    Dual coefficients take 8 bytes for every model, training row and other class: 8 MB for 50 models
+    of 20,000 rows in two classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from psvm import psvm_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = psvm_path(scale(X), y, ps=[1, 1.5, 2], Cs=[0.1, 1, 10])
+    >>> path.dual_gap.shape
+    (3, 3, 1)
+    >>> bool(path.dual_gap.max() <= 1e-4)
+    True
+    """
+    grid = _Grid(_exponents(ps), _costs(Cs))
+    y = column_or_1d(y, warn=True)
+    if (X_val is None) != (y_val is None):
+        given, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+        raise ValueError(f"`X_val` and `y_val` belong together, got {given} without {missing}.")
+    if X_val is None and scoring is not None:
+        raise ValueError("`scoring` needs rows to score: give `X_val` and `y_val`.")
+    common: dict[str, Any] = {
+        "fit_intercept": fit_intercept,
+        "multi_class": multi_class,
+        "class_weight": class_weight,
+        "tol": tol,
+        "max_iter": max_iter,
+        "warm_start": True,
+        "verbose": max(verbose - 1, 0),
+        "n_jobs": n_jobs,
+    }
+    model: PSVC | LinearPSVC
+    if isinstance(kernel, str) and kernel == "linear":
+        model = LinearPSVC(**common)
+    else:
+        model = _SharedKernelPSVC(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, cache_size=cache_size, **common
+        )
+    scorer = None if X_val is None else check_scoring(model, scoring)
+    log = ProgressLog(verbose)
+    corner = model  # at the smallest C, where the next p begins
+    for i, j, left in grid.cells(check.check_max_time(max_time)):
+        model = corner if j == 0 else model
+        model.set_params(p=float(grid.ps[i]), C=float(grid.Cs[j]), max_time=left)
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # one for all comes at the end
+            model.fit(X, y, sample_weight=sample_weight)
+        grid.store(i, j, model, time.perf_counter() - began)
+        if scorer is not None:
+            grid.keep("score", i, j, float(scorer(model, X_val, y_val)))
+        if j == 0:
+            corner = copy(model)
+        if log.verbose >= 1:
+            logger.info("model %d of %d, %s", grid.n_stored, grid.size, _said_of(model))
+    path = grid.path(model, kernel, y)
+    _warn(path)
+    return path
+
+
+class _SharedKernelPSVC(PSVC):
+    """A PSVC whose further fits, on the same rows, go on with the kernel rows of the first."""
+
+    _shared: TrainingKernel | None = None
+
+    def _training_kernel(
+        self, X: Any, rows: npt.NDArray[np.intp], weight: Array, starts: list[int]
+    ) -> TrainingKernel:
+        if self._shared is None:
+            self._shared = super()._training_kernel(X, rows, weight, starts)
+        return self._shared
+
+
+_SharedKernelPSVC.__name__ = "PSVC"  # in its messages
+
+
+class _Grid:
+    """Arrays over (p, C) that are filled model by model."""
+
+    def __init__(self, ps: Array, Cs: Array) -> None:
+        self.ps, self.Cs = ps, Cs
+        self.size, self.n_stored = ps.size * Cs.size, 0
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def cells(self, max_time: float | None) -> Iterator[tuple[int, int, float | None]]:
+        """The cells in the order of the path, with the seconds left; at least the first one."""
+        began, left = time.perf_counter(), max_time
+        for i, j in np.ndindex(self.ps.size, self.Cs.size):
+            if left is not None and left <= 0.0:
+                return
+            yield i, j, left
+            left = None if max_time is None else max_time - (time.perf_counter() - began)
+
+    def keep(self, name: str, i: int, j: int, value: Any) -> None:
+        """Keep a number or an array of model [i, j]; the others are NaN, or 0 if it counts."""
+        value = np.asarray(value)
+        if name not in self._arrays:
+            shape = (self.ps.size, self.Cs.size, *value.shape)
+            counts = value.dtype.kind == "i"
+            self._arrays[name] = np.zeros(shape, np.int64) if counts else np.full(shape, np.nan)
+        self._arrays[name][i, j] = value
+
+    def store(self, i: int, j: int, model: PSVC | LinearPSVC, seconds: float) -> None:
+        """Keep what a fitted model says."""
+        if isinstance(model, LinearPSVC):
+            self.keep("coef", i, j, model.coef_)
+        else:
+            dual_coef = np.zeros((model.dual_coef_.shape[0], model.shape_fit_[0]))
+            dual_coef[:, model.support_] = model.dual_coef_
+            self.keep("dual_coef", i, j, dual_coef)
+        for name in _FITTED:
+            self.keep(name, i, j, getattr(model, f"{name}_"))
+        self.keep("seconds", i, j, seconds)
+        self.n_stored += 1
+
+    def path(
+        self, model: PSVC | LinearPSVC, kernel: KernelParameter, y: npt.NDArray[Any]
+    ) -> PSVMPath:
+        """The path of all models kept, of which one is given."""
+        return PSVMPath(
+            ps=self.ps,
+            Cs=self.Cs,
+            classes=model.classes_,
+            kernel=kernel,
+            multi_class=model.multi_class,
+            tol=model.tol,
+            codes=check.class_codes(y, model.classes_),
+            feature_names=getattr(model, "feature_names_in_", None),
+            coef=self._arrays.pop("coef", None),
+            dual_coef=self._arrays.pop("dual_coef", None),
+            score=self._arrays.pop("score", None),
+            **self._arrays,
+        )
+
+
+def _exponents(ps: Any) -> Array:
+    """The exponents, ascending and without repetition."""
+    values = np.atleast_1d(np.asarray(ps, dtype=object))
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"`ps` must be a number or a list of numbers >= 1, got {ps!r}.")
+    return np.unique([check.check_p(p) for p in values])
+
+
+def _costs(Cs: Any) -> Array:
+    """The costs, ascending and without repetition."""
+    if isinstance(Cs, Integral) and not isinstance(Cs, bool):
+        if Cs < 1:
+            raise ValueError(f"`Cs` must be a number of costs >= 1 or a list of costs, got {Cs}.")
+        return np.logspace(-2.0, 2.0, int(Cs))
+    values = np.asarray(Cs, dtype=object)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"`Cs` must be an int or a list of numbers > 0, got {Cs!r}.")
+    costs = np.unique([check.check_C(C) for C in values])
+    if np.isinf(costs[-1]):
+        raise ValueError(
+            "`Cs` must be finite, got inf: the hard margin is no neighbour of any C. "
+            "Fit PSVC(C=numpy.inf) for it."
+        )
+    return costs
+
+
+def _said_of(model: PSVC | LinearPSVC) -> str:
+    """One line on a fitted model."""
+    return (
+        f"p = {model.p:g}, C = {model.C:g}: relative gap {model.dual_gap_.max():.2e} after "
+        f"{model.n_iter_.sum()} rounds, {model.n_support_.sum()} support vectors"
+    )
+
+
+def _warn(path: PSVMPath) -> None:
+    """One warning for all models that are missing or above ``tol``."""
+    gaps = path.dual_gap[path.computed]
+    above = (~(gaps <= path.tol)).any(axis=1)
+    told = []
+    if above.any():
+        told.append(
+            f"{above.sum()} of {above.size} models are above tol {path.tol:g}, the worst at "
+            f"relative gap {gaps.max():.1e}; raise max_iter or max_time, or scale X."
+        )
+    missing = int((~path.computed).sum())
+    if missing:
+        told.append(f"{missing} models are missing: max_time was over; raise it, or take fewer Cs.")
+    if told:
+        warnings.warn("psvm_path: " + " ".join(told), ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,1 @@
+"""Formulas: the loss, the problem, its certificate, and classes as binary problems."""

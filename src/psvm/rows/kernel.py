@@ -1,0 +1,229 @@
+"""Kernels: their names, properties and parameters, and products with support vectors.
+
+==================  =====================================
+name                K(x, z)
+==================  =====================================
+``"linear"``        ``<x, z>``
+``"poly"``          ``(gamma <x, z> + coef0) ** degree``
+``"rbf"``           ``exp(-gamma ||x - z||_2 ** 2)``
+``"sigmoid"``       ``tanh(gamma <x, z> + coef0)``
+``"laplacian"``     ``exp(-gamma ||x - z||_1)``
+``"exponential"``   ``exp(-gamma ||x - z||_2)``
+``"precomputed"``   X holds the kernel matrix itself
+a callable          ``kernel(X, Z)`` returns the matrix
+==================  =====================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm import _core
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "exponential", "precomputed")
+
+# Kernels of x - z: a common shift of all rows changes nothing but the rounding errors.
+_OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
+
+# Kernel values in memory at once during a product, in bytes.
+_BLOCK_BYTES = 64 * 2**20
+
+# Rows centred at once for gamma="scale".
+_GAMMA_ROWS = 2**14
+
+# Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
+_WIDE = 2**16
+
+
+def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
+    """Kernel width as a number.
+
+    ``"scale"`` is ``1 / (n_features * Var[X])`` with the sample-weighted variance of all entries,
+    so that a weight of 2 equals a repeated row; ``"auto"`` is ``1 / n_features``.
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    n_features = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / int(n_features)
+    share = weight / (weight.sum() * n_features)
+    # By einsum: the threads of BLAS would spin on a core that the solver needs next.
+    mean = float(np.einsum("i,i->", share, np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()))
+    variance = 0.0
+    # In blocks: a centred copy of X may not fit in memory.
+    for begin in range(0, X.shape[0], _GAMMA_ROWS):
+        rows = slice(begin, begin + _GAMMA_ROWS)
+        block = X[rows]
+        if sp.issparse(block):
+            # The zeros that are not stored deviate by the mean, too.
+            stored = np.diff(block.indptr)
+            block.data = (block.data - mean) ** 2
+            squares = np.asarray(block.sum(axis=1)).ravel() + (n_features - stored) * mean**2
+        else:
+            deviation = block - mean
+            squares = np.einsum("ij,ij->i", deviation, deviation, dtype=np.float64)
+        variance += float(np.einsum("i,i->", share[rows], squares))
+    # What is left of a constant X is the rounding of its mean.
+    rounding = (8.0 * float(np.finfo(np.float64).eps) * mean) ** 2
+    return 1.0 / (n_features * variance) if variance > rounding else 1.0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function with its parameters, as numbers."""
+
+    function: str | Callable[[Any, Any], Any]
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+
+    @property
+    def of_features(self) -> bool:
+        """Whether the kernel is computed here from features (not given as values or a callable)."""
+        return isinstance(self.function, str) and self.function != "precomputed"
+
+    def points(self, X: Any, dtype: type, shift: Array | None, starts: Sequence[int]) -> Any:
+        """X packed as the columns of a kernel matrix with entries of type ``dtype``."""
+        core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
+        parameters = (str(self.function), self.gamma, self.coef0, int(self.degree), list(starts))
+        if sp.issparse(X):
+            # Of one type wherever they fit: rows of one matrix meet columns of another.
+            index = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64
+            indices = X.indices.astype(index, copy=False)
+            indptr = X.indptr.astype(index, copy=False)
+            return core.csr(X.data, indices, indptr, X.shape[1], *parameters)
+        return core.dense(X, shift, *parameters)
+
+    def shift(self, X: Any) -> Array | None:
+        """What to subtract from every row to lose the fewest digits, or None."""
+        if self.function not in _OF_DIFFERENCE or sp.issparse(X):
+            return None
+        return np.asarray(X.mean(axis=0, dtype=np.float64))
+
+    def narrow(self, X: Any, support: Any) -> Any:
+        """X with the columns that no row of ``support`` has merged, where there are very many.
+
+        The work on sparse rows is proportional to their nonzeros, but takes a buffer as wide as X.
+        """
+        if not sp.issparse(X) or X.shape[1] <= _WIDE:
+            return X
+        return compact(X, np.unique(support.indices), self.function == "laplacian")
+
+    def blocks(self, X: Any, support: Any, threads: int) -> Iterator[tuple[slice, Array]]:
+        """Blocks ``K(support, X[rows])`` in float64, of bounded memory, with their ``rows``.
+
+        For a precomputed kernel X has one column per training row, and ``support`` holds the
+        column numbers of the support vectors.
+        """
+        m = support.shape[0]
+        step = max(1, _BLOCK_BYTES // (8 * max(m, 1)))
+        packed = self._packed(support) if self.of_features else None
+        for begin in range(0, X.shape[0], step):
+            rows = slice(begin, min(begin + step, X.shape[0]))
+            block = X[rows]
+            if packed is not None:
+                source, every, shift = packed
+                block = self.narrow(block, support)
+                columns = self.points(block, np.float64, shift, [0, block.shape[0]])
+                yield rows, columns.rows(every, threads, source)
+            elif callable(self.function):
+                yield rows, kernel_values(self.function, block, support).T
+            else:
+                yield rows, np.asarray(block[:, support], dtype=np.float64).T
+
+    def product(self, X: Any, support: Any, coef: Array, threads: int) -> Array:
+        """``K(X, support) @ coef`` for one vector ``coef``, in float64 and bounded memory."""
+        if self.function == "linear":
+            return np.asarray(X @ weights_of(support, coef)).astype(np.float64, copy=False)
+        out = np.zeros(X.shape[0])
+        if support.shape[0] == 0:
+            return out
+        if not self.of_features:
+            for rows, values in self.blocks(X, support, threads):
+                out[rows] = coef @ values
+            return out
+        source, every, shift = self._packed(support)
+        # Entries are never stored here; blocks of 8 MB of features bound the packed copy.
+        step = max(1024, 2**20 // max(X.shape[1], 1)) if not sp.issparse(X) else 2**14
+        for begin in range(0, X.shape[0], step):
+            block = self.narrow(X[begin : begin + step], support)
+            columns = self.points(block, np.float64, shift, [0, block.shape[0]])
+            out[begin : begin + step] = columns.apply(every, coef, threads, source)
+        return out
+
+    def own_product(self, support: Any, coef: Array, threads: int) -> Array:
+        """``K(support, support) @ coef`` in float64, from half of the entries if rows are dense."""
+        return np.asarray(self._packed(support)[0].apply_all(coef, threads))
+
+    def _packed(self, support: Any) -> tuple[Any, Indices, Array | None]:
+        m, shift = support.shape[0], self.shift(support)
+        return (
+            self.points(self.narrow(support, support), np.float64, shift, [0, m]),
+            np.arange(m, dtype=np.int64),
+            shift,
+        )
+
+
+def weights_of(support: Any, coef: Array) -> Array:
+    """``sum_i coef_i support_i``, summed around the mean where X is dense.
+
+    The coefficients of a model with intercept sum to 0: far from the origin large terms cancel.
+    """
+    if sp.issparse(support):
+        return np.asarray(coef @ support)
+    centre = support.mean(axis=0, dtype=np.float64) if support.shape[0] else 0.0
+    return np.asarray(coef @ (support - centre) + math.fsum(coef) * centre)
+
+
+def kernel_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:
+    """Values of a callable kernel, checked: an array of shape (len(X), len(Z)), finite."""
+    values = function(X, Z)
+    values = values.toarray() if sp.issparse(values) else np.asarray(values)
+    expected = (X.shape[0], Z.shape[0])
+    if values.shape != expected:
+        raise ValueError(
+            f"The kernel must return an array of shape {expected} for inputs of {expected[0]} and "
+            f"{expected[1]} rows, got shape {values.shape}."
+        )
+    try:
+        values = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The kernel must return real numbers, got an array of {values.dtype}."
+        ) from error
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The kernel must return finite values, got NaN or infinity; check the kernel function "
+            "and the scale of X."
+        )
+    return values
+
+
+def compact(X: Any, columns: npt.NDArray[Any], of_absolute: bool) -> Any:
+    """X with its columns renumbered by their place in ``columns``, the others merged into one.
+
+    The merged column comes last and holds the norm of what it replaces (the sum of absolute values
+    if ``of_absolute``): products with rows that have only ``columns`` do not change, nor do norms.
+    """
+    place = np.searchsorted(columns, X.indices)
+    place[place == columns.size] = 0
+    known = columns[place] == X.indices
+    outside = X.copy()
+    outside.data = np.where(known, 0.0, np.abs(X.data) if of_absolute else X.data**2)
+    rest = np.asarray(outside.sum(axis=1)).ravel()
+    rest = rest if of_absolute else np.sqrt(rest)
+    inside = sp.csr_matrix(
+        (np.where(known, X.data, 0.0), place, X.indptr), shape=(X.shape[0], columns.size)
+    )
+    inside.eliminate_zeros()
+    return sp.hstack([inside, sp.csr_matrix(rest[:, None])], format="csr", dtype=X.dtype)

@@ -1,0 +1,211 @@
+"""The kernel matrix of a training set, which the solvers read rows from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm import _core
+from psvm.rows.kernel import _OF_DIFFERENCE, Kernel, kernel_values
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+# Rows up to which the float64 matrix is computed once and kept (318 rows: fits twice as fast).
+_FEW_ROWS = 500
+
+
+def _callable_matrix(
+    core: Any,
+    function: Callable[[Any, Any], Any],
+    X: Any,
+    starts: list[int],
+    dtype: type,
+) -> Any:
+    """Kernel rows from a callable, called with the rows that are asked for."""
+    n = X.shape[0]
+    some = np.linspace(0, n - 1, min(n, 100)).astype(np.intp)
+    values = kernel_values(function, X[some], X[some])
+    asymmetry = float(np.max(np.abs(values - values.T)))
+    if asymmetry > 1e-5 * float(np.max(np.abs(values))):
+        raise ValueError(
+            f"The kernel must be symmetric, k(x, z) = k(z, x), got values that differ by "
+            f"{asymmetry:.1e}; check the kernel function."
+        )
+    diagonal: list[float] = []
+    for begin in range(0, n, 32):
+        block = X[begin : begin + 32]
+        diagonal.extend(np.diag(kernel_values(function, block, block)).tolist())
+
+    def rows(index: Indices, begin: int, end: int) -> Any:
+        return np.ascontiguousarray(kernel_values(function, X[index], X[begin:end]), dtype=dtype)
+
+    return core.callback(rows, diagonal, starts)
+
+
+@dataclass
+class TrainingKernel:
+    """The kernel matrix of a training set, as the solvers see it: rows on demand.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : array or CSR matrix
+        The training rows, in the order of the matrix; for a precomputed kernel the square matrix.
+    starts : list of int
+        First row of every segment and, last, the number of rows.
+    cache_bytes : float
+        Upper limit of the memory for cached kernel rows.
+    threads : int
+        Threads for one pass over the matrix.
+    stored : ndarray of float32 or None
+        The matrix itself, if somebody has computed it.
+    """
+
+    kernel: Kernel
+    X: Any
+    starts: list[int]
+    cache_bytes: float
+    threads: int
+    stored: npt.NDArray[Any] | None = None
+    _caches: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.starts[-1]
+
+    def columns(self, segments: Sequence[int]) -> Indices:
+        """Row numbers of the given segments."""
+        ranges = [np.arange(self.starts[s], self.starts[s + 1]) for s in segments]
+        return np.concatenate(ranges).astype(np.int64)
+
+    def rows(self, segments: Sequence[int]) -> Any:
+        """The training rows of the given segments."""
+        columns = self.columns(segments)
+        return self.X if columns.size == self.size else self.X[columns]
+
+    @cached_property
+    def _shift(self) -> Array | None:
+        return self.kernel.shift(self.X)
+
+    @cached_property
+    def float32(self) -> Any:
+        """The matrix with float32 entries."""
+        if self.stored is not None:
+            return _core.Kernel32.matrix(self.stored, self.starts)
+        return self._matrix(np.float32)
+
+    @cached_property
+    def float64(self) -> Any:
+        """The matrix with float64 entries."""
+        if self._whole is not None:
+            return _core.Kernel64.matrix(self._whole, self.starts)
+        return self._matrix(np.float64)
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether float64 entries are read from memory, or are not computed here."""
+        return self._whole is not None or not self.kernel.of_features
+
+    @cached_property
+    def _whole(self) -> Array | None:
+        """The matrix itself in float64, of few rows: solvers and certificates read it."""
+        if self.size > _FEW_ROWS or not self.kernel.of_features or self.kernel.function == "linear":
+            return None
+        every, segments = np.arange(self.size), list(range(len(self.starts) - 1))
+        return np.asarray(self._matrix(np.float64).rows(every, 1, segments=segments))
+
+    def _matrix(self, dtype: type) -> Any:
+        if self.kernel.of_features:
+            X = self.kernel.narrow(self.X, self.X)
+            return self.kernel.points(X, dtype, self._shift, self.starts)
+        core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
+        if self.kernel.function == "precomputed":
+            return core.matrix(np.ascontiguousarray(self.X, dtype=dtype), self.starts)
+
+        assert callable(self.kernel.function)
+        return _callable_matrix(core, self.kernel.function, self.X, self.starts, dtype)
+
+    def cache(self, matrix: Any) -> Any:
+        """The row cache of ``float32`` or ``float64``, shared by all problems of a fit."""
+        kind = _core.Cache32 if isinstance(matrix, _core.Kernel32) else _core.Cache64
+        if kind.__name__ not in self._caches:
+            self._caches[kind.__name__] = kind(matrix, self.cache_bytes)
+        return self._caches[kind.__name__]
+
+    def float32_is_safe(self, tol: float) -> bool:
+        """Whether rounding kernel entries to float32 leaves the relative gap well below ``tol``.
+
+        Kernels of differences have entries in [0, 1]. The exponent of rbf is computed as
+        ``|x|^2 + |z|^2 - 2 <x, z>``, whose rounding error for close x and z is about
+        ``4 gamma |x|^2 eps``; it must stay below half of ``tol`` on average (for other x and z the
+        entry is small, and its error with it: up to there no fit of mnist, magic04 or a9a fell
+        short of ``tol`` at gamma of 1 to 100 times "scale", and all were 1.2 to 3 times faster).
+        Sums of differences (laplacian, exponential) have no such cancellation. Other kernels are
+        not bounded, and callables and matrices are given in float64: their entries are kept exact.
+        """
+        if self.kernel.function not in _OF_DIFFERENCE or tol < 1e-5:
+            return False
+        if self.kernel.function == "exponential" and sp.issparse(self.X):
+            return False  # the distance is the root of a cancelled difference
+        if self.kernel.function != "rbf":
+            return True
+        error = 4.0 * self.kernel.gamma * self._squared_norm * float(np.finfo(np.float32).eps)
+        return error <= 0.5 * tol
+
+    @cached_property
+    def _squared_norm(self) -> float:
+        """Mean squared norm of the rows, centred where the kernel is computed so."""
+        if sp.issparse(self.X):
+            return float(self.X.multiply(self.X).sum()) / self.size
+        squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
+        return squared - (0.0 if self._shift is None else float(self._shift @ self._shift))
+
+    def decision(
+        self,
+        segments: Sequence[int],
+        dual: Array,
+        threads: int,
+        rows: npt.NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """``sum_j dual_j K_ij`` for rows i of the segments, or some of them, with float64 entries.
+
+        ``dual`` (alpha times y) and the mask ``rows`` have one value per row of the segments.
+        """
+        chosen = np.flatnonzero(dual)
+        columns = self.columns(segments)
+        if self._whole is not None:
+            wanted = columns if rows is None else columns[rows]
+            # Not by BLAS, whose threads would spin on the cores that the solver needs.
+            entries = self._whole[np.ix_(wanted, columns[chosen])]
+            return np.asarray(np.einsum("ij,j->i", entries, dual[chosen]))
+        at_hand = "float64" in self.__dict__ and self.kernel.function != "linear"
+        if rows is None and (at_hand or not self.kernel.of_features):
+            return np.asarray(
+                self.float64.apply(columns[chosen], dual[chosen], threads, segments=list(segments))
+            )
+        asked = np.ones(dual.size, dtype=np.bool_) if rows is None else rows
+        support, coef = self.X[columns[chosen]], dual[chosen]
+        out = np.empty(dual.size)
+        others = asked.copy()
+        if chosen.size and asked[chosen].all() and self.kernel.function != "linear":
+            out[chosen] = self.kernel.own_product(support, coef, threads)
+            others[chosen] = False
+        X = self.X if others.all() and others.size == self.size else self.X[columns[others]]
+        out[others] = self.kernel.product(X, support, coef, threads)
+        return out[asked]
+
+    def gram(self, segments: Sequence[int], threads: int) -> Array:
+        """The float64 matrix over the segments; for small problems."""
+        columns = self.columns(segments)
+        if self._whole is not None:
+            every = columns.size == self.size
+            return self._whole if every else self._whole[np.ix_(columns, columns)]
+        return np.asarray(self.float64.rows(columns, threads, segments=list(segments)))

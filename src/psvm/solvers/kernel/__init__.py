@@ -1,0 +1,1 @@
+"""Solvers of one kernel problem, and the choice among them."""

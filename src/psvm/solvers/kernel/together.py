@@ -1,0 +1,80 @@
+"""All binary problems of one fit: one after the other with all threads, or one per thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm import _core
+from psvm.mathematics.problem import BinaryProblem, Budget
+from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.solvers.blas_threads import one_blas_thread
+from psvm.solvers.certified import Certified
+from psvm.solvers.kernel.choose import solve_kernel
+from psvm.solvers.sizes import SMALL
+
+Array = npt.NDArray[np.float64]
+
+
+def solve_together(
+    problems: Sequence[BinaryProblem],
+    starts: Sequence[Array],
+    kernel: TrainingKernel,
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    *,
+    in_order: bool,
+) -> list[Certified]:
+    """Solve every problem from its start; they share the kernel's rows, threads and time.
+
+    ``on_round``, if given, gets the number of a problem and the record of one of its rounds, and
+    stops that problem by a true answer. With ``in_order`` problems run one after the other, on the
+    calling thread.
+    """
+    began = time.perf_counter()
+    workers = min(kernel.threads, len(problems))
+    alone = workers == 1 or in_order
+    cancel = _core.Cancel()
+
+    def solve(t: int) -> Certified:
+        rest = budget
+        if on_round is not None:
+            rest = replace(rest, on_round=lambda record: on_round(t, record))
+        if budget.max_time is not None:
+            left = budget.max_time - (time.perf_counter() - began)
+            rest = replace(rest, max_time=max(left, 0.0))
+        threads = kernel.threads if alone else 1
+        return solve_kernel(problems[t], kernel, starts[t], rest, threads=threads, cancel=cancel)
+
+    if alone:
+        return [solve(t) for t in range(len(problems))]
+    _prepare(kernel, budget)
+    # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+        tasks: list[Future[Certified]] = [pool.submit(solve, t) for t in range(len(problems))]
+        try:
+            # Short waits let the main thread answer signals.
+            pending = set(tasks)
+            while pending:
+                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for task in done:
+                    task.result()
+        except BaseException:
+            cancel.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [task.result() for task in tasks]
+
+
+def _prepare(kernel: TrainingKernel, budget: Budget) -> None:
+    """Build what the threads will share before they start."""
+    if kernel.size > SMALL and kernel.float32_is_safe(budget.tol):
+        kernel.cache(kernel.float32)
+    else:
+        kernel.cache(kernel.float64)

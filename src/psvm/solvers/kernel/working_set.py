@@ -1,0 +1,67 @@
+"""The kernel solver for any number of rows: working-set blocks of exact pair steps, in C++.
+
+Rounds of select, solve, apply, certify; see ``cpp/working_set.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm import _core
+from psvm.mathematics.problem import BinaryProblem, Budget, SolveResult, Status
+from psvm.rows.kernel_matrix import TrainingKernel
+
+Array = npt.NDArray[np.float64]
+
+
+def solve_working_set(
+    problem: BinaryProblem,
+    kernel: TrainingKernel,
+    alpha: Array,
+    budget: Budget,
+    *,
+    float32: bool,
+    threads: int,
+    decision: Array | None = None,
+    cancel: Any = None,
+    impatient: bool = False,
+    max_steps: int = -1,
+) -> SolveResult:
+    """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
+
+    ``decision`` are the decision values of ``alpha``, where these are known; then the entries, and
+    their rounding, only serve to change them.
+    The status is STALLED when the gap would take tens of thousands of rounds to close, or only
+    hundreds if ``impatient`` (when another solver can take over), and after ``max_steps`` steps of
+    pairs if that is not negative.
+    """
+    matrix = kernel.float32 if float32 else kernel.float64
+    outcome = _core.solve_working_set(
+        matrix,
+        kernel.cache(matrix),
+        list(problem.segments),
+        problem.y,
+        problem.cost,
+        problem.loss.p,
+        problem.fit_intercept,
+        np.ascontiguousarray(alpha),
+        decision,
+        budget.tol,
+        budget.max_iter,
+        budget.max_time,
+        budget.on_round,
+        impatient,
+        max_steps,
+        threads,
+        cancel,
+    )
+    return SolveResult(
+        alpha=outcome["alpha"],
+        decision=outcome["decision"],
+        status=Status[outcome["status"].upper()],
+        n_iter=outcome["n_iter"],
+        history=outcome["history"],
+    )

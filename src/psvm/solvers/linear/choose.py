@@ -1,0 +1,372 @@
+"""Which solver a linear problem gets, and why; the certificate has the last word.
+
+1. **coordinate_descent** for rows that are wide and sparse, or few: a step costs as much as the
+   entries of one row, where a Newton system would be too large to factor. (At p = 3, 10 to 100
+   times faster on news20 than Newton by conjugate gradients.) Also for small pairs of classes,
+   which are mostly easy.
+2. **semismooth_newton** otherwise: a pass costs as much as all entries, but a few passes do. With
+   many rows it starts from the solution of a sample (``sample_start``); beyond 1,000 features its
+   systems are solved by conjugate gradients.
+
+Every record of the history names its solver; the first one of a problem says why. P, D and the gap
+are recomputed from the coefficients and dual variables in a pass of their own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm import _core
+from psvm.mathematics.certificate import Certificate, best_intercept, certify_pair
+from psvm.mathematics.problem import Budget, LinearProblems, LinearStart, Status
+from psvm.rows.blocks import ArrayBlocks, split_rows
+from psvm.rows.dense_or_sparse import mostly_zero_as_csr
+from psvm.solvers.blas_threads import one_blas_thread
+from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
+from psvm.solvers.linear.newton import ROUNDING, Outcome
+from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
+from psvm.solvers.linear.sample_and_sift import solve_newton
+from psvm.solvers.linear.summary import RowSummary, summarise
+from psvm.solvers.linear.systems import MAX_FACTORED
+from psvm.solvers.sizes import SMALL
+
+Array = npt.NDArray[np.float64]
+
+SOLVERS = ("auto", "semismooth_newton", "coordinate_descent")
+# Operations of a coordinate descent, in entries of the rows, to weigh against a factorisation:
+# d^3 / 3 is 27,000 times the entries of cnae9 (40 to 150 times faster by coordinates), 450 times
+# those of two digits of mnist (10 times faster), 18 times those of all (up to 5 times slower).
+_EPOCHS = 50
+# Pairs of classes up to so many rows per feature, and entries, are small (optdigits and usps 3 to
+# 60 times faster by coordinates, pendigits and letter 1.2 to 3 times; vehicle unscaled 1.6 times
+# slower, and beyond this satimage 2 times).
+_ROWS_PER_FEATURE, _SMALL_PAIR = 50, 1e6
+# Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster), and
+# from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster).
+_MOSTLY_ZERO, _WELL_FILLED = 0.2, 0.4
+_WORTH_CONVERTING, _TOO_LARGE = 1e5, 2**27  # entries, where an array of 1 GB is too large
+# Passes of coordinate descent before Newton takes over, at most; text takes 10 to 1000.
+_MOST_PASSES = 3000
+# Columns from which it is worth to look for empty ones.
+_MANY_COLUMNS = 10_000
+# The solvers aim just below tol, so that the gap recomputed is at most tol.
+_AIM = 0.95
+
+
+@dataclass
+class LinearSolution:
+    """Coefficients of one binary problem, with their certificate and the story of the solve."""
+
+    w: Array
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    history: list[dict[str, Any]]
+    passes: BlockPasses
+    number: int
+
+    @property
+    def alpha(self) -> Array:
+        """Dual variables over all rows of the training set."""
+        return self.passes.best_alpha(self.number)
+
+
+def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str, str]:
+    """The solver for problems of this shape, and why."""
+    n, d = round(summary.rows * float(np.mean(signs != 0))), summary.features
+    shape = f"{n} rows of {d} features, {summary.entries:.4g} of them stored"
+    factoring = float(d) ** 3 / 3.0
+    if summary.in_memory and factoring > _EPOCHS * n * summary.entries:
+        return "coordinate_descent", f"wide or few rows ({shape})"
+    pairs = bool(np.any(signs == 0))
+    small = n <= _ROWS_PER_FEATURE * d and n * summary.entries <= _SMALL_PAIR
+    if summary.in_memory and pairs and small:
+        return "coordinate_descent", f"small pairs of classes ({shape})"
+    if d > MAX_FACTORED:
+        return "semismooth_newton", f"by conjugate gradients, for so many features ({shape})"
+    return "semismooth_newton", f"many rows for the size of a Newton system ({shape})"
+
+
+def solve_linear(
+    rows: Sequence[Any],
+    problems: LinearProblems,
+    starts: Sequence[LinearStart | None],
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool],
+    *,
+    solver: str,
+    threads: int,
+    in_order: bool,
+) -> list[LinearSolution]:
+    """Solve every problem to the relative gap ``budget.tol``.
+
+    ``rows[k]`` is a block of rows, asked for anew at every pass; ``codes`` and ``cost`` of the
+    problems follow the blocks in order. ``on_round`` gets the number of a problem and the record of
+    one of its iterations, and stops that problem by a true answer. With ``in_order`` problems are
+    solved one after the other.
+    """
+    rows = _stored_well(rows, threads)
+    used = _used_columns(rows)
+    if used is not None:
+        rows = split_rows(_renumbered(rows, used))
+        starts = [None if s is None else replace(s, w=s.w[used]) for s in starts]
+    if not problems.fit_intercept:
+        starts = [None if s is None else replace(s, b=0.0) for s in starts]
+    summary = summarise(rows, centred=problems.fit_intercept)
+    name, why = (
+        choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
+    )
+    cancel = _core.Cancel()
+    passes = BlockPasses(rows, problems, range(len(problems.signs)), threads, summary.shift, cancel)
+    # Small sets are solved as exactly as rounding allows: the order of rows then does not matter.
+    small = summary.rows <= SMALL
+    story = _Story(on_round, budget, name, why)
+    with one_blas_thread():
+        if name == "semismooth_newton":
+            story.tol = ROUNDING if small else story.tol
+            given = dict(enumerate(starts))
+            ends = solve_newton(passes, summary, given, story.budget_of, in_order=in_order)
+        else:
+            limit = _patience(summary)
+            ends = _descend(passes, starts, story, limit, threads=1 if in_order else threads)
+            ends |= _finish(passes, summary, ends, story, small=small, in_order=in_order)
+        solutions = _certified(passes, ends, story, small=small)
+    if used is not None:
+        for solution in solutions:
+            w = np.zeros(used.size)
+            w[used] = solution.w
+            solution.w = w
+    return solutions
+
+
+def _finish(
+    passes: BlockPasses,
+    summary: RowSummary,
+    ends: Mapping[int, Outcome],
+    story: _Story,
+    *,
+    small: bool,
+    in_order: bool,
+) -> dict[int, Outcome]:
+    """Newton from where coordinate descent got stuck, and on small sets to the last digits."""
+    stuck = {t for t, end in ends.items() if end.status is Status.STALLED}
+    solved = {t for t, end in ends.items() if small and end.status is Status.CONVERGED}
+    unfinished = sorted(stuck | solved)
+    if not unfinished:
+        return {}
+    starts: dict[int, LinearStart | None] = {
+        t: LinearStart(ends[t].w, ends[t].b, passes.best_alpha(t)) for t in unfinished
+    }
+    why = "coordinate descent would take too long" if stuck else "small set: to the last digits"
+    story.begin("semismooth_newton", why, {t: ends[t].n_iter for t in unfinished})
+    story.tol = ROUNDING if small else story.tol
+    found = solve_newton(passes, summary, starts, story.budget_of, in_order=in_order)
+    return {t: replace(end, n_iter=ends[t].n_iter + end.n_iter) for t, end in found.items()}
+
+
+def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
+    """Rows in memory: arrays that are mostly zero as CSR, well-filled CSR matrices as arrays."""
+    if not isinstance(rows, ArrayBlocks) or not rows.in_memory:
+        return rows
+    X = rows.X
+    size = X.shape[0] * X.shape[1]
+    if sp.issparse(X):
+        full = X.nnz >= _WELL_FILLED * size and size <= _TOO_LARGE
+        worth = full and (size >= _WORTH_CONVERTING or _far_from_origin(X))
+        return split_rows(X.toarray()) if worth else rows
+    stored = mostly_zero_as_csr(X, _MOSTLY_ZERO, threads)
+    return rows if stored is X else split_rows(stored)
+
+
+def _far_from_origin(X: Any) -> bool:
+    """Whether a column of a CSR matrix is mostly offset, which only dense rows are rid of."""
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return bool(np.any(mean**2 > 0.99 * square))
+
+
+def _used_columns(rows: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
+    """Which columns of sparse rows in memory have entries; None unless most have none.
+
+    Hashed features may leave a million columns empty, and their coefficients are 0.
+    """
+    if not isinstance(rows, ArrayBlocks) or not sp.issparse(rows.X):
+        return None
+    X = rows.X
+    if X.shape[1] < _MANY_COLUMNS:
+        return None
+    used = np.zeros(X.shape[1], dtype=np.bool_)
+    used[X.indices] = True
+    return used if used.sum() < used.size / 2 else None
+
+
+def _renumbered(rows: Any, used: npt.NDArray[np.bool_]) -> Any:
+    """The CSR matrix of the used columns."""
+    X, place = rows.X, np.cumsum(used) - 1
+    indices = place[X.indices].astype(X.indices.dtype)
+    return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], int(used.sum())))
+
+
+class _Story:
+    """Budgets and records of all problems of one fit."""
+
+    def __init__(
+        self, on_round: Callable[[int, dict[str, Any]], bool], budget: Budget, solver: str, why: str
+    ) -> None:
+        self.on_round, self.budget = on_round, budget
+        self.start = time.perf_counter()
+        self.tol = _AIM * budget.tol
+        self.history: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+        self.begin(solver, why, {})
+
+    def begin(self, solver: str, why: str, iterations: dict[int, int]) -> None:
+        """A solver takes over, after so many iterations of each problem."""
+        self.solver, self.why, self.before = solver, why, iterations
+        self.told: set[int] = set()
+
+    def budget_of(self, t: int) -> Budget:
+        """What is left of the budget of a problem, whose iterations are told on as the fit's."""
+        left, iterations = self.budget.max_time, self.budget.max_iter
+        if left is not None:
+            left = max(left - (time.perf_counter() - self.start), 0.0)
+        if iterations >= 0:
+            iterations = max(iterations - self.before.get(t, 0), 0)
+        return Budget(self.tol, iterations, left, on_round=lambda record: self.tell(t, record))
+
+    def tell(self, t: int, record: dict[str, Any]) -> bool:
+        """One iteration of problem t; the record is completed in place."""
+        record["solver"] = self.solver
+        record["iteration"] += self.before.get(t, 0)
+        record["seconds"] = time.perf_counter() - self.start
+        if t not in self.told:
+            self.told.add(t)
+            record["why"] = self.why
+        self.history[t].append(record)
+        return self.on_round(t, record)
+
+
+def _certified(
+    passes: BlockPasses, ends: Mapping[int, Outcome], story: _Story, *, small: bool
+) -> list[LinearSolution]:
+    """Certify every problem, in one pass over the rows."""
+    problems = passes.problems
+    if small and problems.fit_intercept:
+        # Where the best intercepts are an interval, the middle does not depend on rounding.
+        ends = {t: replace(end, b=_best_intercept(passes, t, end)) for t, end in ends.items()}
+    answers: dict[int, Sums] = passes.answer(
+        {
+            t: Pass("certify", direction=np.ascontiguousarray(end.w), b=end.b)
+            for t, end in ends.items()
+        }
+    )
+    solutions = []
+    for t, end in sorted(ends.items()):
+        sums = answers[t]
+        violated = problems.hard_margin and not sums.smallest_margin >= 1.0 - 1e-9
+        certificate = certify_pair(
+            end.w,
+            end.b,
+            image=sums.dual.image[1] - sums.dual.image[0],
+            lost=np.inf if violated else sums.loss,
+            terms=sums.terms,
+        )
+        status = end.status
+        if certificate.gap <= story.budget.tol:
+            status = Status.CONVERGED
+        elif status is Status.CONVERGED:
+            status = Status.STALLED
+        solutions.append(
+            LinearSolution(
+                end.w, certificate, status, max(end.n_iter, 1), story.history[t], passes, t
+            )
+        )
+    return solutions
+
+
+def _best_intercept(passes: BlockPasses, t: int, end: Outcome) -> float:
+    problems, chosen = passes.problems, passes.taking_part(t)
+    decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])[chosen]
+    y = problems.signs[t][problems.codes[chosen]].astype(np.float64)
+    if not np.isfinite(decision).all():
+        return end.b
+    return best_intercept(decision, y, problems.cost[chosen], problems.loss)
+
+
+def _patience(summary: RowSummary) -> int:
+    """Passes of coordinate descent after which Newton takes over: the work of 100 of its steps."""
+    d, entries = float(summary.features), summary.entries
+    if d > MAX_FACTORED:
+        return _MOST_PASSES
+    newton = 0.5 * entries**2 + d**3 / (3.0 * summary.rows)
+    return int(np.clip(100.0 * newton / (4.0 * max(entries, 1.0)), 100, _MOST_PASSES))
+
+
+def _descend(
+    passes: BlockPasses,
+    starts: Sequence[LinearStart | None],
+    story: _Story,
+    limit: int,
+    *,
+    threads: int,
+) -> dict[int, Outcome]:
+    """Coordinate descent on every problem, stuck after ``limit`` passes."""
+    problems = passes.problems
+    X = getattr(passes.rows, "X", None)
+    if X is None:
+        blocks = list(passes.rows)
+        X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
+
+    def solve(t: int) -> Outcome:
+        y = problems.signs[t][problems.codes].astype(np.float64)
+        present = np.flatnonzero(passes.taking_part(t))
+        whole = present.size == y.size
+        own, y, cost = (X if whole else X[present]), y[present], problems.cost[present]
+        alpha = np.zeros(y.size)
+        start = starts[t]
+        if start is not None and start.alpha is not None:
+            alpha = passes.take_alpha(t, start.alpha)[0][present]
+        budget = story.budget_of(t)
+        within = budget.max_iter < 0 or budget.max_iter > limit
+        found = solve_coordinate_descent(
+            own,
+            y,
+            cost,
+            problems.loss,
+            problems.fit_intercept,
+            alpha,
+            replace(budget, max_iter=limit) if within else budget,
+            cancel=passes.cancel,
+        )
+        stuck = within and found.status is Status.MAX_ITER
+        everywhere = np.zeros(problems.codes.size)
+        everywhere[present] = found.alpha
+        passes.set_best(t, everywhere)
+        last = found.history[-1]
+        return Outcome(
+            found.w,
+            found.b,
+            last["primal"],
+            last["dual"],
+            Status.STALLED if stuck else found.status,
+            found.n_iter,
+        )
+
+    numbers = range(len(problems.signs))
+    if threads == 1 or len(numbers) == 1:
+        return {t: solve(t) for t in numbers}
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            return dict(zip(numbers, pool.map(solve, numbers), strict=True))
+        except BaseException:
+            passes.cancel.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,331 @@
+"""The linear Newton method on many rows: from the solution of a sample; at p = 1 by sifting.
+
+A random sample of n_s rows, its cost raised by n / n_s, has a solution within some
+``delta = sqrt((d + 1) / n_s)`` of the whole one. For p > 1 the iteration begins there. At p = 1
+only rows near the margin matter: those further from it than ``8 delta`` keep alpha at 0 or at their
+cost, and the rest is solved alone. The dual value of such an alpha is one of the whole problem, so
+a single pass over all rows tells whether the guess was right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm.mathematics.problem import Budget, LinearProblems, LinearStart, Status
+from psvm.solvers.linear.newton import (
+    Begin,
+    NewtonTask,
+    Outcome,
+    balanced_dual,
+    in_lockstep,
+    relative_gap,
+    semismooth_newton,
+)
+from psvm.solvers.linear.passes import BlockPasses, Keep, Pass, Sums, block_sizes
+from psvm.solvers.linear.summary import RowSummary, summarise
+from psvm.solvers.newton_rules import first_sigma, trust_in
+
+Array = npt.NDArray[np.float64]
+BudgetOf = Callable[[int], Budget]
+
+# A sample pays from here on: rows per feature, and entries (ijcnn1, skin_nonskin: twice as fast;
+# a9a and w8a, with fewer rows per feature, slower).
+_ROWS_PER_FEATURE, _ENTRIES = 400, 5e5
+# The sample: a share of the rows, at least so many per feature, and of every class.
+_SHARE, _SAMPLED_PER_FEATURE, _SAMPLED_PER_CLASS = 1 / 8, 100, 500
+_SAMPLE_TOL = 1e-4
+# Sifting: width of the band in units of delta, the largest share of rows in it, attempts.
+_BAND, _LARGEST_BAND, _ATTEMPTS = 8.0, 0.4, 2
+
+
+def solve_newton(
+    passes: BlockPasses,
+    summary: RowSummary,
+    starts: Mapping[int, LinearStart | None],
+    budget_of: BudgetOf,
+    *,
+    in_order: bool,
+) -> dict[int, Outcome]:
+    """Solve problems of ``passes`` from their starts; their best alpha stays with the rows."""
+    newton = _Newton(passes, summary, budget_of)
+    if not in_order:
+        return newton.solve(starts)
+    outcomes: dict[int, Outcome] = {}
+    for t, start in starts.items():
+        outcomes |= newton.solve({t: start})
+    return outcomes
+
+
+@dataclass
+class _Newton:
+    passes: BlockPasses
+    summary: RowSummary
+    budget_of: BudgetOf
+    costs: dict[int, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> LinearProblems:
+        return self.passes.problems
+
+    @property
+    def shift(self) -> Array:
+        given = self.summary.shift
+        return np.zeros(self.summary.features) if given is None else given
+
+    def solve(self, starts: Mapping[int, LinearStart | None]) -> dict[int, Outcome]:
+        """Solve some problems together."""
+        cold = [t for t, start in starts.items() if start is None]
+        begins = self.warm({t: start for t, start in starts.items() if start is not None})
+        done: dict[int, Outcome] = {}
+        if cold and self.many_rows:
+            sampled, delta = self.sampled(cold)
+            if self.problems.loss.p == 1.0:
+                done, sampled = self.sift(sampled, delta)
+            begins |= sampled
+        else:
+            nothing = np.zeros(self.summary.features)
+            begins |= {t: Begin(nothing, 0.0) for t in cold}
+        runs = {t: semismooth_newton(self.task(t, begin)) for t, begin in begins.items()}
+        outcomes = in_lockstep(self.passes.answer, runs)
+        for t, outcome in outcomes.items():
+            if t in done:  # what sifting did before it gave up
+                outcome.n_iter += done[t].n_iter
+        return done | outcomes
+
+    def task(self, t: int, begin: Begin) -> NewtonTask:
+        typical, total = self.cost_of(t)
+        return NewtonTask(
+            loss=self.problems.loss,
+            hard=self.problems.hard_margin,
+            fit_intercept=self.problems.fit_intercept,
+            begin=begin,
+            budget=self.budget_of(t),
+            typical_cost=1.0 if self.problems.hard_margin else typical,
+            total_cost=total,
+            largest=self.summary.largest,
+            entries=self.summary.entries,
+            shift=self.shift,
+        )
+
+    def cost_of(self, t: int) -> tuple[float, float]:
+        """Median and sum of the costs of the rows that take part in a problem."""
+        if t not in self.costs:
+            cost = self.problems.cost[self.passes.taking_part(t)]
+            self.costs[t] = float(np.median(cost)), float(cost.sum())
+        return self.costs[t]
+
+    # --- warm ------------------------------------------------------------------------------------
+
+    def warm(self, starts: Mapping[int, LinearStart]) -> dict[int, Begin]:
+        """Begin at known coefficients; known dual variables are the centre, and a bound."""
+        p = 1.0 if self.problems.hard_margin else self.problems.loss.p
+        centre = "slack" if 1.0 < p < 2.0 else "zero"
+        begins = {t: Begin(start.w, start.b, centre) for t, start in starts.items()}
+        duals = {
+            t: self.passes.take_alpha(t, start.alpha)[1]
+            for t, start in starts.items()
+            if start.alpha is not None
+        }
+        orders = {
+            t: Pass("certify", direction=np.ascontiguousarray(starts[t].w), b=starts[t].b)
+            for t in duals
+        }
+        for t, sums in self.passes.answer(orders).items():
+            start, dual = starts[t], duals[t]
+            primal = 0.5 * float(start.w @ start.w) + sums.loss
+            typical = 1.0 if self.problems.hard_margin else self.cost_of(t)[0]
+            sigma = first_sigma(p, typical, self.summary.largest)
+            sigma *= trust_in(relative_gap(primal, dual))
+            bounds = None if self.problems.hard_margin else (primal, dual)
+            begins[t] = Begin(start.w, start.b, "keep", sigma, bounds)
+        return begins
+
+    def dual_value(self, sums: Sums) -> tuple[float, tuple[float, float]]:
+        p = 1.0 if self.problems.hard_margin else self.problems.loss.p
+        free = self.problems.fit_intercept
+        return balanced_dual(sums.dual, p, np.zeros(self.summary.features + 1), 0.0, free)
+
+    # --- sample ----------------------------------------------------------------------------------
+
+    @property
+    def many_rows(self) -> bool:
+        """Whether a problem has so many rows that a sample pays."""
+        if self.problems.hard_margin:
+            return False
+        d = self.summary.features
+        taking_part = float(np.mean(self.problems.signs != 0)) * self.summary.rows
+        entries = self.summary.entries * taking_part
+        return taking_part >= _ROWS_PER_FEATURE * (d + 1) and entries >= _ENTRIES
+
+    def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], float]:
+        """Begin at the solutions of a sample; also the distance they are to be trusted to."""
+        n, d = self.summary.rows, self.summary.features
+        chosen, factor = self.sample_rows(max(n * _SHARE, _SAMPLED_PER_FEATURE * (d + 1)))
+        problems = LinearProblems(
+            self.problems.signs,
+            self.problems.codes[chosen],
+            self.problems.cost[chosen] * factor[self.problems.codes[chosen]],
+            self.problems.loss,
+            self.problems.fit_intercept,
+        )
+        rows = [gather(self.passes.rows, chosen)]
+        summary = summarise(rows, centred=problems.fit_intercept)
+        passes = BlockPasses(
+            rows, problems, numbers, self.passes.threads, summary.shift, self.passes.cancel
+        )
+
+        def budget_of(t: int) -> Budget:
+            whole = self.budget_of(t)
+            return replace(whole, tol=max(_SAMPLE_TOL, whole.tol), on_round=None)
+
+        ends = _Newton(passes, summary, budget_of).solve(dict.fromkeys(numbers))
+        delta = float(np.sqrt((d + 1) / chosen.size))
+        begins = {}
+        for t, end in ends.items():
+            if problems.loss.p >= 2.0:
+                begins[t] = Begin(end.w, end.b)
+            else:
+                sigma = self.cost_of(t)[0] / delta
+                begins[t] = Begin(end.w, end.b, "slack", sigma)
+        return begins, delta
+
+    def sample_rows(self, size: float) -> tuple[npt.NDArray[np.intp], Array]:
+        """Rows of a sample with its share of every class, and the factor of each class's cost."""
+        present = self.problems.cost > 0.0
+        codes = self.problems.codes
+        counts = np.bincount(codes[present], minlength=self.problems.signs.shape[1])
+        wanted = np.maximum(counts * size / max(counts.sum(), 1), _SAMPLED_PER_CLASS)
+        share = np.minimum(wanted / np.maximum(counts, 1), 1.0)
+        lot = np.random.default_rng(0).random(codes.size, dtype=np.float32)
+        chosen = np.flatnonzero((lot < share.astype(np.float32)[codes]) & present)
+        found = np.bincount(codes[chosen], minlength=counts.size)
+        return chosen, counts / np.maximum(found, 1)
+
+    # --- sifting ---------------------------------------------------------------------------------
+
+    def sift(
+        self, begins: dict[int, Begin], delta: float
+    ) -> tuple[dict[int, Outcome], dict[int, Begin]]:
+        """Solve the rows near the margin alone, as long as that goes well.
+
+        Returns the outcomes, and where the whole method should begin for those that are not done.
+        """
+        outcomes = {
+            t: Outcome(begin.w, begin.b, np.inf, 0.0, Status.MAX_ITER, 0)
+            for t, begin in begins.items()
+        }
+        for t in begins:
+            self.passes.set_best(t, np.zeros(self.problems.codes.size))
+        left, rest = dict(begins), dict[int, Begin]()
+        for attempt in range(_ATTEMPTS + 1):
+            band = _BAND * delta * 2.0**attempt
+            sums = self.at_band(left, band)
+            for t, begin in list(left.items()):
+                outcome = outcomes[t]
+                if self.judged(t, outcome, begin, sums[t]):
+                    del left[t]
+                elif attempt == _ATTEMPTS or sums[t].active > _LARGEST_BAND * self.passes.count(t):
+                    self.passes.set_centre(t, self.passes.best_alpha(t))
+                    sigma = self.cost_of(t)[0] / delta
+                    bounds = outcome.primal, outcome.dual
+                    rest[t] = Begin(outcome.w, outcome.b, "keep", sigma, bounds)
+                    del left[t]
+                else:
+                    left[t] = self.solve_band(t, outcome, sums[t], delta * 2.0**attempt)
+            if not left:
+                break
+        return outcomes, rest
+
+    def at_band(self, begins: dict[int, Begin], band: float) -> dict[int, Sums]:
+        """Margins at the given points, with alpha going from 0 to its cost across the band."""
+        orders = {}
+        for t, begin in begins.items():
+            sigma = self.cost_of(t)[0] / (2.0 * band)
+            direction = np.ascontiguousarray(begin.w)
+            orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
+        return self.passes.answer(orders)
+
+    def judged(self, t: int, outcome: Outcome, begin: Begin, sums: Sums) -> bool:
+        """Whether P at ``begin`` and the best D end the solve; puts them on record."""
+        primal = 0.5 * float(begin.w @ begin.w) + sums.loss
+        if primal < outcome.primal:
+            outcome.primal, outcome.w, outcome.b = primal, begin.w, begin.b
+        dual, factors = self.dual_value(sums)
+        if dual > outcome.dual:
+            self.passes.answer({t: Keep(False, factors)})
+            outcome.dual = dual
+        budget = self.budget_of(t)
+        record = {
+            "iteration": outcome.n_iter,
+            "gap": outcome.gap,
+            "primal": outcome.primal,
+            "dual": outcome.dual,
+            "changed": sums.active,
+        }
+        asked = budget.on_round is not None and budget.on_round(record)
+        if outcome.gap <= budget.tol:
+            outcome.status = Status.CONVERGED
+        elif asked:
+            outcome.status = Status.STOPPED
+        else:
+            # What the budget has left of its time counts from now.
+            spent = budget.spent(outcome.n_iter, 0.0)
+            outcome.status = spent or outcome.status
+            return spent is not None
+        return True
+
+    def solve_band(self, t: int, outcome: Outcome, sums: Sums, delta: float) -> Begin:
+        """Solve the rows strictly inside the band; the others keep their alpha."""
+        inside = self.passes.active_rows(t)
+        problems = LinearProblems(
+            self.problems.signs,
+            self.problems.codes[inside],
+            self.problems.cost[inside],
+            self.problems.loss,
+            self.problems.fit_intercept,
+        )
+        alpha = self.passes.present_alpha(t)
+        y = problems.signs[t][problems.codes]
+        rows = [gather(self.passes.rows, inside)]
+        passes = BlockPasses(
+            rows, problems, [t], self.passes.threads, self.summary.shift, self.passes.cancel
+        )
+        # What the rows outside contribute: everything less the rows inside.
+        signed = y * alpha[inside]
+        image = sums.dual.image[1] - sums.dual.image[0] - rows[0].T @ signed
+        balance = float(sums.dual.alpha[1] - sums.dual.alpha[0] - signed.sum())
+        fixed = np.append(image - balance * self.shift, balance)
+        fixed_total = float(sums.dual.alpha.sum() - alpha[inside].sum())
+        sigma = self.cost_of(t)[0] / delta
+        task = replace(
+            self.task(t, Begin(outcome.w, outcome.b, "half_cost", sigma)),
+            fixed=fixed,
+            fixed_total=fixed_total,
+        )
+        task = replace(task, budget=replace(task.budget, tol=0.5 * task.budget.tol, on_round=None))
+        found: Outcome = in_lockstep(passes.answer, {t: semismooth_newton(task)})[t]
+        outcome.n_iter += found.n_iter
+        if found.dual > outcome.dual:
+            alpha[inside] = passes.best_alpha(t)
+            self.passes.set_best(t, alpha)
+            outcome.dual = found.dual
+        return Begin(found.w, found.b)
+
+
+def gather(rows: Sequence[Any], chosen: npt.NDArray[np.intp]) -> Any:
+    """The chosen rows (ascending) of all blocks as one block."""
+    parts, begin = [], 0
+    for k, size in enumerate(block_sizes(rows)):
+        first, last = np.searchsorted(chosen, [begin, begin + size])
+        if last > first:
+            parts.append(rows[k][chosen[first:last] - begin])
+        begin += size
+    if sp.issparse(parts[0]):
+        return sp.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
+    return np.ascontiguousarray(np.concatenate(parts))

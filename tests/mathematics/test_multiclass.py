@@ -1,0 +1,46 @@
+"""One-vs-one bookkeeping as pure functions, against scikit-learn's own."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.utils.multiclass import _ovr_decision_function
+from strategies import seeds
+
+from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one, pair_products, votes_of_pairs
+
+
+def test_pairs_are_in_lexicographic_order():
+    assert class_pairs(4) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+@given(st.integers(2, 6), seeds)
+def test_packing_and_products_are_consistent(classes, seed):
+    """Products through SVC's packed layout equal the products pair by pair."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, size=classes)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    duals = [rng.normal(size=sizes[i] + sizes[j]) for i, j in class_pairs(classes)]
+    packed = pack_one_vs_one(duals, sizes.tolist())
+    assert packed.shape == (classes - 1, sizes.sum())
+    values = rng.normal(size=(sizes.sum(), 7))
+    expected = [
+        dual @ np.vstack([values[starts[i] : starts[i + 1]], values[starts[j] : starts[j + 1]]])
+        for (i, j), dual in zip(class_pairs(classes), duals, strict=True)
+    ]
+    assert pair_products(values, packed, sizes.tolist()) == pytest.approx(np.array(expected).T)
+
+
+@given(st.integers(3, 6), seeds)
+def test_votes_agree_with_scikit_learn(classes, seed):
+    """Votes plus squeezed confidence, as SVC's decision_function_shape="ovr"."""
+    rng = np.random.default_rng(seed)
+    decisions = rng.normal(size=(20, classes * (classes - 1) // 2))
+    expected = _ovr_decision_function(decisions < 0, -decisions, classes)
+    assert votes_of_pairs(decisions, classes) == pytest.approx(expected)
+
+
+def test_confidence_never_outweighs_a_vote():
+    """Two votes beat one, however sure the loser is."""
+    decisions = np.array([[0.01, 0.01, 1e9]])  # class 0 beats 1 and 2 narrowly; 1 crushes 2
+    assert votes_of_pairs(decisions, 3).argmax() == 0

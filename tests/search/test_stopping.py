@@ -1,0 +1,304 @@
+"""Ends of a search of PSVCCV before its time, and what it shows while it runs."""
+
+import time
+
+import numpy as np
+import pytest
+from messages import assert_mentions
+from processes import UNIX, interrupted
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from small_data import noisy
+
+from psvm import PSVCCV, _core
+from psvm.rows.kernel import Kernel
+from psvm.rows.kernel_matrix import TrainingKernel
+
+SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "cv": 3}
+
+# --- signals --------------------------------------------------------------------------------------
+
+SEARCH = """
+    import sys, time, warnings
+    import numpy as np
+    from psvm import PSVCCV
+    from psvm.search.explore import Explorer
+
+    warnings.simplefilter("ignore")  # on a fast machine hard cells are done, and not well
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
+    # The first width (10) is done in no time, the last takes twenty times as long.
+    model = PSVCCV((1, 3), np.logspace(-1, 6, 8), [1e-4, 10.0], on_interrupt=sys.argv[1], n_jobs=2,
+                   cv=3, kernel=sys.argv[2])
+    note = Explorer._note
+
+    def note_and_tell(self, answers, *, keep):
+        Explorer._note = note
+        note(self, answers, keep=keep)
+        print("begin", flush=True)
+
+    Explorer._note = note_and_tell
+    try:
+        model.fit(X, y)
+        finished = np.isfinite(model.cv_results_["mean_test_score"])
+        print("kept", finished.sum(), finished.size, model.predict(X[:3]).size, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", time.monotonic(), flush=True)
+"""
+
+
+@UNIX
+def test_interrupt_is_answered_at_once():
+    out, sent, err = interrupted(SEARCH, 0.3, "raise", "rbf")
+    assert out[0] == "interrupted", err
+    assert float(out[1]) - sent < 0.5
+    assert err == ""
+
+
+@UNIX
+def test_interrupt_keeps_finished_cells_if_asked():
+    """A real signal, when the easy width is done and the hard one under way."""
+    out, _, err = interrupted(SEARCH, 0.3, "keep", "rbf")
+    assert out[0] == "kept", err
+    finished, cells, predicted = map(int, out[1:])
+    assert 0 < finished < cells
+    assert predicted == 3
+    assert err == ""
+
+
+FINAL_FIT = """
+    import sys, time, warnings
+    import numpy as np
+    from sklearn.exceptions import NotFittedError
+    from psvm import PSVC, PSVCCV
+
+    class Announced(PSVC):
+        def _fit_from(self, head, X, y, sample_weight):
+            if len(X) == 3000:
+                print("begin", flush=True)
+            return super()._fit_from(head, X, y, sample_weight)
+
+    import psvm.search.estimator
+    psvm.search.estimator.PSVC = Announced
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
+    # Fifty rows are solved in no time, all of them at this C in minutes.
+    split = [(np.arange(50), np.arange(50, 100))]
+    model = PSVCCV((1.5,), [1.0, 1e6], [0.1], cv=split, tol=1e-12, on_interrupt=sys.argv[1],
+                   rule="best", scoring=lambda model, X, y: model.params_["C"], n_jobs=2)
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        answered = time.monotonic()
+        scores = model.cv_results_["mean_test_score"].tolist()
+        try:
+            model.predict(X[:3])
+        except NotFittedError:
+            print("interrupted", answered, scores == [1.0, 1e6], model.best_params_["C"] == 1e6,
+                  np.isfinite(model.cross_val_decision_).sum(), hasattr(model, "best_estimator_"),
+                  hasattr(model, "refit_time_"))
+"""
+
+
+@UNIX
+@pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
+def test_interrupt_of_the_final_fit(on_interrupt):
+    """It is raised at once, and the results of the search are there without a model."""
+    out, sent, err = interrupted(FINAL_FIT, 0.5, on_interrupt)
+    assert err == ""
+    assert out[0] == "interrupted"
+    # Measured: 0.01 to 0.3 s. The limit is for machines that are busy with other tests.
+    assert float(out[1]) - sent < 5.0
+    assert out[2:] == ["True", "True", "50", "False", "False"]
+
+
+@pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
+def test_interrupt_between_the_search_and_the_final_fit(on_interrupt, monkeypatch):
+    """The chosen cell is solved once more: an interrupt there leaves the scores, too."""
+    from psvm.search import explore
+
+    def settle(self):
+        raise KeyboardInterrupt
+
+    X, y = noisy(n=90)
+    model = PSVCCV(**SMALL, on_interrupt=on_interrupt).fit(X, y)
+    expected = model.cv_results_["mean_test_score"]
+    monkeypatch.setattr(explore.Explorer, "settle", settle)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    found = model.cv_results_["mean_test_score"]
+    assert found == pytest.approx(expected, abs=0.012)  # one row: the last solve was finer
+    assert model.best_score_ == found[model.best_index_]
+    assert not hasattr(model, "best_estimator_")
+    assert not hasattr(model, "cross_val_decision_")
+    with pytest.raises(NotFittedError):
+        model.predict_proba(X)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_interrupt_of_whole_fits_keeps_the_exponents_done(kernel, monkeypatch):
+    """Without a kernel matrix the splits are fitted one by one, p after p."""
+    from psvm.search import watch
+
+    X, y = noisy(n=90)
+    given = {"kernel": kernel, "gammas": (0.1,), "cache_size": 1e-6}
+    search = PSVCCV(**SMALL | given, on_interrupt="keep")
+    whole = clone(search).fit(X, y).cv_results_["mean_test_score"]
+    looks = []
+
+    def look(self):
+        looks.append(self)
+        if len(looks) == 10:  # one when it begins, six fits of p = 1, three of p = 2
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch.SearchWatch, "look", look)
+    search.fit(X, y)
+    scores, p = search.cv_results_["mean_test_score"], np.asarray(search.cv_results_["param_p"])
+    assert np.array_equal(scores[p == 1], whole[p == 1])
+    assert np.all(np.isnan(scores[p == 2]))
+    assert search.best_params_["p"] == 1
+    assert search.predict(X).shape == (90,)
+
+
+def stop_after(search, cells):
+    """The search, stopped by a callback after so many cells."""
+
+    class Stopper:
+        def setup(self, estimator, context):
+            self.records = []
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context, *, X, y, metadata):
+            if context.task_name == "cell":
+                self.records.append(metadata)
+            return len(self.records) >= cells
+
+    stopper = Stopper()
+    return search.set_callbacks(stopper), stopper
+
+
+def test_callbacks():
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    X, y = noisy(n=90)
+    search, heard = stop_after(PSVCCV(**SMALL), 1000)
+    search.fit(X, y)
+    told = {(r["p"], r["C"], r["gamma"]): r["mean_test_score"] for r in heard.records}
+    for cell, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        assert told[cell["p"], cell["C"], cell["gamma"]] == pytest.approx(score)
+    stopped, _ = stop_after(PSVCCV(**SMALL, n_jobs=1), 1)
+    stopped.fit(X, y)
+    finished = np.isfinite(stopped.cv_results_["mean_test_score"])
+    assert 0 < finished.sum() < finished.size
+    assert finished[stopped.best_index_]
+    assert stopped.predict(X).shape == (90,)
+    ranks = stopped.cv_results_["rank_test_score"]
+    assert np.all(ranks[~finished] > ranks[finished].max())
+
+
+def test_interrupt_keeps_what_is_finished(monkeypatch):
+    """Ctrl-C after the first width: its cells are scored, the others NaN, and there is a model."""
+    from psvm.search import explore
+
+    X, y = noisy(n=90)
+    seen = []
+    note = explore.Explorer._note
+
+    def note_and_interrupt(self, answers, *, keep):
+        note(self, answers, keep=keep)
+        seen.append(answers)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(explore.Explorer, "_note", note_and_interrupt)
+    # One thread, which has not begun the second width or is stopped in it.
+    model = PSVCCV(**SMALL, on_interrupt="keep", n_jobs=1).fit(X, y)
+    assert np.isfinite(model.cv_results_["mean_test_score"]).sum() >= 4
+    assert model.predict_proba(X).shape == (90, 2)
+    seen.clear()
+    with pytest.raises(KeyboardInterrupt):
+        PSVCCV(**SMALL, on_interrupt="raise").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # huge C
+def test_max_time():
+    X, y = noisy(n=1200, d=5, seed=2, noise=3.0)
+    search = PSVCCV((1, 3), np.logspace(-1, 7, 30), [1e-4, 10.0], cv=3, max_time=0.2)
+    start = time.monotonic()
+    try:
+        search.fit(X, y)
+    except ValueError as error:
+        assert_mentions(str(error), "max_time", "fewer cells")
+    else:
+        assert np.isnan(search.cv_results_["mean_test_score"]).any()
+    assert time.monotonic() - start < 60.0
+
+
+def test_progress(caplog, monkeypatch):
+    """Without a terminal, lines of the log; with verbose=2 one per width."""
+    with caplog.at_level("INFO", logger="psvm"):
+        PSVCCV(**SMALL, verbose=2).fit(*noisy(n=90))
+    lines = [r.getMessage() for r in caplog.records if "fits" in r.getMessage()]
+    assert len(lines) >= 2
+    assert "best" in lines[-1]
+    assert "C=" in lines[-1]
+
+
+def test_bar_on_a_terminal(monkeypatch, capsys):
+    rich = pytest.importorskip("rich.console")
+    from psvm.search import watch
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    bar = watch._RichBar()
+    bar.show(3, 24, "best 0.9")
+    bar.close()
+    assert rich
+    text = capsys.readouterr().err
+    assert "3/24" in text
+    assert "best 0.9" in text
+
+
+def test_progress_without_standard_error(monkeypatch):
+    """As under pythonw, where there is none."""
+    monkeypatch.setattr("sys.stderr", None)
+    assert PSVCCV(**SMALL, verbose=1).fit(*noisy(n=60)).best_score_ > 0.5
+
+
+def test_nothing_is_printed(capsys):
+    PSVCCV(**SMALL).fit(*noisy(n=60))
+    out, err = capsys.readouterr()
+    assert out == err == ""
+
+
+def test_cancelled_before_held_out_values_are_computed():
+    """Those of several cells are computed in one pass, which may take longer than Ctrl-C may."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4800, 4000)).astype(np.float32)
+    train, held_out = np.arange(2400), np.arange(2400, 4800)
+    y = np.where(X[train, 0] > 0.0, 1.0, -1.0)
+    kernel = TrainingKernel(Kernel("laplacian", gamma=2e-4), X, [0, len(X)], 0.0, 1)
+    cancel, told = _core.Cancel(), []
+
+    def on_cells(count):
+        told.append(time.monotonic())
+        cancel.set()
+
+    Cs = np.logspace(0.0, 0.1, 5)
+    ranges = [np.array([[rows[0], rows[-1] + 1]]) for rows in (train, held_out)]
+    problem = (kernel.float32, train, y, np.ones(train.size), held_out, *ranges, True)
+    search = (np.ones(5), Cs, None, 1e-2, 0, -1, True, on_cells, cancel)
+    outcome = _core.solve_fold_path(None, *problem, *search)
+    assert time.monotonic() - told[0] < 0.5
+    done = len(outcome["gap"])
+    assert done <= 1
+    assert outcome["decision"].shape == (done, held_out.size)
+    assert outcome["alpha"].shape == outcome["supports"].shape == (done, train.size)
