@@ -286,7 +286,7 @@ HARMFUL = {
     ),
     "front end": lambda t: node("ObjectNode", "psvm.cli.__main__", "main"),
     "function of psvm": lambda t: node("FunctionNode", "psvm.persistence.atomic", "replacing"),
-    "imported name": lambda t: node("ObjectNode", "psvm.estimators.svc", "BinaryProblem"),
+    "imported name": lambda t: node("ObjectNode", "psvm.estimators.svc", "KernelProblem"),
     "tree": lambda t: node("TreeNode", "sklearn.tree._tree", "Tree"),
     "bytes": lambda t: node("BytesNode", "builtins", "bytes", file="schema.json"),
     "array": lambda t: node("NdArrayNode", "subprocess", "Popen", type="numpy", file="a.npy"),

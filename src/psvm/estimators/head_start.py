@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.mathematics.problem import BinaryProblem, feasible
+from psvm.mathematics.problem import KernelProblem, feasible
 from psvm.rows.equal_rows import EqualRows
 from psvm.rows.kernel_matrix import TrainingKernel
 
@@ -41,7 +41,7 @@ class HeadStart:
     def alpha_for(
         self,
         t: int,
-        problem: BinaryProblem,
+        problem: KernelProblem,
         kernel: TrainingKernel,
         kept: npt.NDArray[np.intp],
         same: EqualRows,

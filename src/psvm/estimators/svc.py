@@ -17,7 +17,7 @@ from psvm.estimators.head_start import HeadStart
 from psvm.estimators.warm_start import WarmStart
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
-from psvm.mathematics.problem import BinaryProblem
+from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import EqualRows, find_equal_rows, no_equal_rows
 from psvm.rows.kernel import KERNELS, Kernel, resolve_gamma
@@ -312,14 +312,16 @@ class PSVC(PNormClassifier):
             kernel, chosen, starts, check.check_cache_size(self.cache_size), threads
         )
 
-    def _problems(self, codes: Codes, cost: Array, loss: PNormHinge) -> list[BinaryProblem]:
+    def _problems(self, codes: Codes, cost: Array, loss: PNormHinge) -> list[KernelProblem]:
         """The binary problems over rows whose class numbers are ``codes``."""
         k = self.classes_.size
         signs = problem_signs(k, self.multi_class)
 
-        def problem(t: int, segments: list[int], rows: Any) -> BinaryProblem:
+        def problem(t: int, segments: list[int], rows: Any) -> KernelProblem:
             y = signs[t].astype(np.float64)[codes[rows]]
-            return BinaryProblem(segments, y, cost[rows], loss, bool(self.fit_intercept))
+            return KernelProblem.classification(
+                segments, y, cost[rows], loss, bool(self.fit_intercept)
+            )
 
         if not self._pairwise:
             return [problem(t, [0], slice(None)) for t in range(signs.shape[0])]
@@ -332,7 +334,7 @@ class PSVC(PNormClassifier):
     def _pack(
         self,
         solved: list[Certified],
-        problems: list[BinaryProblem],
+        problems: list[KernelProblem],
         sizes: npt.NDArray[np.intp],
     ) -> Array:
         """Dual coefficients ``alpha_i y_i`` of all problems in SVC's layout, one column per row."""

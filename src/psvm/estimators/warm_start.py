@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import BinaryProblem, LinearProblems, LinearStart, feasible
+from psvm.mathematics.problem import KernelProblem, LinearProblems, LinearStart, feasible
 from psvm.solvers.certified import Certified
 
 Array = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ class WarmStart:
     p: float
 
     @classmethod
-    def of(cls, problems: Sequence[BinaryProblem], solved: Sequence[Certified]) -> WarmStart:
+    def of(cls, problems: Sequence[KernelProblem], solved: Sequence[Certified]) -> WarmStart:
         """Remember solved problems."""
         xi = [
             np.maximum(1.0 - problem.y * (one.result.decision + one.certificate.intercept), 0.0)
@@ -55,7 +55,7 @@ class WarmStart:
         )
 
     @staticmethod
-    def alpha_for(warm: WarmStart | None, t: int, problem: BinaryProblem) -> Array:
+    def alpha_for(warm: WarmStart | None, t: int, problem: KernelProblem) -> Array:
         """A feasible start for the t-th problem: zero without a memory of the same rows."""
         if warm is None or t >= len(warm.y) or not np.array_equal(warm.y[t], problem.y):
             return np.zeros(problem.y.size)

@@ -1,4 +1,4 @@
-"""One binary problem, and what a solver returns for it."""
+"""What is solved: rows with a sign, a target, a cost and a kernel row or features."""
 
 from __future__ import annotations
 
@@ -53,8 +53,16 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class BinaryProblem:
-    """``min 1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))^p`` over w and b.
+class KernelProblem:
+    """One problem in the span of kernel rows, whatever its rows stand for.
+
+    Row i has a sign ``y_i``, a target ``t_i``, a cost and a kernel row, and the slack
+    ``xi_i = max(0, y_i (t_i - f_i - b))``; minimised over w and b is
+
+        1/2 ||w||^2 + sum_i cost_i xi_i^p - balance b,    f_i = <w, phi(x_i)>,
+
+    so that in the dual ``sum_i alpha_i y_i = balance``. Classification has ``t_i = y_i`` and a
+    balance of 0.
 
     Attributes
     ----------
@@ -62,38 +70,60 @@ class BinaryProblem:
         The segments of the training kernel whose rows take part, in this order (one segment for
         all rows, or one per class).
     y : ndarray of float
-        Labels of those rows, -1 or +1.
+        Sign of every row, -1 or +1.
+    target : ndarray of float
+        What ``f_i + b`` is compared with.
     cost : ndarray of float
         ``C`` times class weight times sample weight, > 0, possibly infinite (hard margin).
     loss : PNormHinge
         The loss and its exponent.
     fit_intercept : bool
-        Whether b is free (and ``sum_i alpha_i y_i = 0`` in the dual) or fixed at 0.
+        Whether b is free (and the dual balanced) or fixed at 0.
+    kernel_row : ndarray of int or None
+        The place among the rows of the segments of the kernel row of each row; rows may share
+        one. None: each has its own, in order.
+    balance : float
+        What ``sum_i alpha_i y_i`` must be.
     """
 
     segments: list[int]
     y: Array
+    target: Array
     cost: Array
     loss: PNormHinge
     fit_intercept: bool = True
+    kernel_row: npt.NDArray[np.intp] | None = None
+    balance: float = 0.0
+
+    @classmethod
+    def classification(
+        cls,
+        segments: list[int],
+        y: Array,
+        cost: Array,
+        loss: PNormHinge,
+        fit_intercept: bool = True,
+    ) -> KernelProblem:
+        """Rows with labels: the slack is ``max(0, 1 - y_i (f_i + b))``."""
+        return cls(segments, y, y, cost, loss, fit_intercept)
 
     @property
     def hard_margin(self) -> bool:
-        """Whether every row must be on its side of the margin."""
+        """Whether no row may have slack."""
         return bool(np.isinf(self.cost[0]))
 
 
 @dataclass(frozen=True)
 class LinearProblems:
-    """Binary problems without a kernel, all over the same rows.
+    """Problems without a kernel, all over the same rows; the rows as in :class:`KernelProblem`.
 
-    Problem t is ``min 1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))^p`` over w and b,
-    where ``y_i = signs[t, codes[i]]``, and rows with ``y_i = 0`` are absent.
+    Problem t is ``min 1/2 ||w||^2 + sum_i cost_i max(0, y_i (t_i - <w, x_i> - b))^p`` over w and
+    b, where ``y_i = signs[t, codes[i]]``, and rows with ``y_i = 0`` are absent.
 
     Attributes
     ----------
     signs : ndarray of int8, shape (n_problems, n_classes)
-        +1, -1 or 0: the label of each class in each problem.
+        +1, -1 or 0: the sign of each class in each problem.
     codes : ndarray of int32, shape (n,)
         Class number of each row.
     cost : ndarray of float64, shape (n,)
@@ -102,6 +132,8 @@ class LinearProblems:
         The loss and its exponent.
     fit_intercept : bool
         Whether b is free or fixed at 0.
+    target : ndarray of float64, shape (n,), or None
+        What ``<w, x_i> + b`` is compared with; None: the sign, as in classification.
     """
 
     signs: npt.NDArray[np.int8]
@@ -109,10 +141,11 @@ class LinearProblems:
     cost: Array
     loss: PNormHinge
     fit_intercept: bool = True
+    target: Array | None = None
 
     @property
     def hard_margin(self) -> bool:
-        """Whether every row must be on its side of the margin."""
+        """Whether no row may have slack."""
         return bool(np.isinf(self.cost.max()))
 
 

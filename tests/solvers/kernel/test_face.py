@@ -8,7 +8,7 @@ from small_data import noisy
 
 from psvm import PSVC
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import BinaryProblem, Budget
+from psvm.mathematics.problem import Budget, KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.kernel.face import solve_on_face
@@ -19,7 +19,7 @@ def problem_of(p, C, fit_intercept=True, n=90, kernel="rbf"):
     X, y = noisy(n, 4, seed=3)
     cost = C * np.random.default_rng(1).uniform(0.5, 2.0, n)
     K = kernel_matrix(kernel, X)
-    return BinaryProblem([0], y, cost, PNormHinge(p), fit_intercept), K, X
+    return KernelProblem.classification([0], y, cost, PNormHinge(p), fit_intercept), K, X
 
 
 def near_the_optimum(problem, X):

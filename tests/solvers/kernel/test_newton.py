@@ -11,7 +11,7 @@ from strategies import costs, exponents, seeds
 
 from psvm.mathematics.certificate import certify
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import BinaryProblem, Budget, Status
+from psvm.mathematics.problem import Budget, KernelProblem, Status
 from psvm.solvers.cholesky import cholesky_in_place
 from psvm.solvers.kernel.newton import prox_dual, solve_proximal_newton
 from psvm.solvers.kernel.newton_spaces import FeatureSpace, KernelSpace, space_of
@@ -55,7 +55,7 @@ def test_cold_start_reaches_machine_precision(p, fit_intercept):
     """From alpha = 0, without any pair step before, the gap falls to 1e-9 and below."""
     X, y = noisy(n=50, seed=4)
     K, cost = kernel_matrix("rbf", X), np.full(50, 2.0)
-    problem = BinaryProblem([0], y, cost, PNormHinge(p), fit_intercept)
+    problem = KernelProblem.classification([0], y, cost, PNormHinge(p), fit_intercept)
     result = solve_proximal_newton(problem, space_of(K, y), np.zeros(50), Budget())
     assert result is not None
     assert result.status is Status.CONVERGED
@@ -69,7 +69,7 @@ def test_cold_start_reaches_machine_precision(p, fit_intercept):
 def test_both_spaces_give_the_same_solution(p):
     """Few features or their kernel matrix: one optimum."""
     X, y = noisy(n=60, seed=5)
-    problem = BinaryProblem([0], y, np.full(60, 3.0), PNormHinge(p))
+    problem = KernelProblem.classification([0], y, np.full(60, 3.0), PNormHinge(p))
     among_rows = solve_proximal_newton(problem, KernelSpace(X @ X.T, y), np.zeros(60), Budget())
     among_features = solve_proximal_newton(problem, FeatureSpace(X, y), np.zeros(60), Budget())
     assert among_rows.decision == pytest.approx(among_features.decision, rel=1e-6, abs=1e-6)

@@ -8,7 +8,7 @@ from small_data import noisy
 from psvm import PSVC
 from psvm.mathematics.certificate import certify
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import BinaryProblem, Budget
+from psvm.mathematics.problem import Budget, KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.kernel import choose
@@ -23,7 +23,7 @@ def problem():
     X = rng.normal(size=(N, 12))
     y = np.where(X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=N) > 0, 1.0, -1.0)
     kernel = TrainingKernel(Kernel("rbf", 0.1), X, [0, N], 1e8, 1)
-    return BinaryProblem([0], y, np.full(N, C), PNormHinge(1.5), True), kernel
+    return KernelProblem.classification([0], y, np.full(N, C), PNormHinge(1.5), True), kernel
 
 
 def exact(problem, kernel, alpha):

@@ -28,7 +28,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.mathematics.certificate import best_intercept, certify
-from psvm.mathematics.problem import BinaryProblem, Budget, SolveResult, Status
+from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.certified import Certified
@@ -54,7 +54,7 @@ _OUTSIDE = 1e-2
 
 
 def solve_kernel(
-    problem: BinaryProblem,
+    problem: KernelProblem,
     kernel: TrainingKernel,
     alpha: Array,
     budget: Budget,
@@ -93,7 +93,7 @@ def solve_kernel(
 class _Stages:
     """The stages of one solve: what is left of its budget, its records, its certificates."""
 
-    problem: BinaryProblem
+    problem: KernelProblem
     kernel: TrainingKernel
     budget: Budget
     threads: int

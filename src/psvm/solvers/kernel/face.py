@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from psvm.mathematics.certificate import certify
-from psvm.mathematics.problem import BinaryProblem, SolveResult, Status, feasible
+from psvm.mathematics.problem import KernelProblem, SolveResult, Status, feasible
 from psvm.solvers.certified import Certified
 
 Array = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ _ROUNDING = 1e-13
 _OPTIMAL = 1e-11
 
 
-def solve_on_face(problem: BinaryProblem, gram: Array, alpha: Array) -> Certified | None:
+def solve_on_face(problem: KernelProblem, gram: Array, alpha: Array) -> Certified | None:
     """The optimum from an alpha near it, given a positive semidefinite kernel matrix, or None."""
     start = time.perf_counter()
     loss, y, cost = problem.loss, problem.y, problem.cost
@@ -58,7 +58,7 @@ def solve_on_face(problem: BinaryProblem, gram: Array, alpha: Array) -> Certifie
     return Certified(SolveResult(found, decision, Status.CONVERGED, 1, [record]), certificate)
 
 
-def _optimum(problem: BinaryProblem, gram: Array, alpha: Array) -> Array | None:
+def _optimum(problem: KernelProblem, gram: Array, alpha: Array) -> Array | None:
     """Newton steps among the free variables until no row is on the wrong side of a bound."""
     loss, y, cost = problem.loss, problem.y, problem.cost
     highest = cost if loss.p == 1.0 else np.full_like(cost, np.inf)
@@ -93,7 +93,7 @@ def _optimum(problem: BinaryProblem, gram: Array, alpha: Array) -> Array | None:
 
 
 def _newton_step(
-    problem: BinaryProblem, gram: Array, alpha: Array, free: Mask, short: Array
+    problem: KernelProblem, gram: Array, alpha: Array, free: Mask, short: Array
 ) -> tuple[Array, float] | None:
     """Change of the free variables and the intercept after it; None on a degenerate face."""
     loss, y, cost = problem.loss, problem.y, problem.cost

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from psvm.mathematics.certificate import Certificate, certify
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import BinaryProblem, Budget, SolveResult, Status, feasible
+from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status, feasible
 from psvm.solvers.kernel.newton_spaces import Space
 from psvm.solvers.newton_rules import (
     MAX_ITERATIONS,
@@ -79,7 +79,7 @@ def prox_dual(t: Array, sigma: Array | float, cost: Array, loss: PNormHinge) -> 
 
 
 def solve_proximal_newton(
-    problem: BinaryProblem, space: Space, alpha: Array, budget: Budget, *, polish: bool = True
+    problem: KernelProblem, space: Space, alpha: Array, budget: Budget, *, polish: bool = True
 ) -> SolveResult | None:
     """Solve one problem from ``alpha`` to ``budget.tol``, or as exactly as rounding allows.
 
@@ -99,7 +99,7 @@ class _ProximalNewton:
     """One run; the loop in :meth:`run` reads top to bottom."""
 
     def __init__(
-        self, problem: BinaryProblem, space: Space, alpha: Array, budget: Budget, polish: bool
+        self, problem: KernelProblem, space: Space, alpha: Array, budget: Budget, polish: bool
     ) -> None:
         self.polish = polish
         self.y, self.cost = problem.y, problem.cost

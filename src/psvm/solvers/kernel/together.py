@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm import _core
-from psvm.mathematics.problem import BinaryProblem, Budget
+from psvm.mathematics.problem import Budget, KernelProblem
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.certified import Certified
@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 
 
 def solve_together(
-    problems: Sequence[BinaryProblem],
+    problems: Sequence[KernelProblem],
     starts: Sequence[Array],
     kernel: TrainingKernel,
     budget: Budget,

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm import _core
-from psvm.mathematics.problem import BinaryProblem, Budget, SolveResult, Status
+from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status
 from psvm.rows.kernel_matrix import TrainingKernel
 
 Array = npt.NDArray[np.float64]
 
 
 def solve_working_set(
-    problem: BinaryProblem,
+    problem: KernelProblem,
     kernel: TrainingKernel,
     alpha: Array,
     budget: Budget,
