@@ -16,6 +16,7 @@ from small_data import blobs, noisy, real
 
 from psvm import PSVC, LinearPSVC
 from psvm.estimators.path import PSVMPath, psvm_path
+from psvm.estimators.svc import KernelWidth
 
 PS, CS = (1.0, 1.5, 2.0), (0.1, 1.0, 10.0)
 
@@ -221,13 +222,13 @@ def test_warm_starts_save_rounds(kernel):
 
 def test_kernel_rows_are_shared_by_all_models(monkeypatch):
     built = []
-    original = PSVC._training_kernel
+    original = KernelWidth.matrix_over
 
     def counted(self, *arguments):
         built.append(1)
         return original(self, *arguments)
 
-    monkeypatch.setattr(PSVC, "_training_kernel", counted)
+    monkeypatch.setattr(KernelWidth, "matrix_over", counted)
     X, y = noisy(40, 3)
     psvm_path(X, y, ps=PS, Cs=CS)
     assert len(built) == 1
@@ -316,8 +317,8 @@ def test_errors_say_what_to_do(parameters, message):
 
 
 def test_errors_of_the_data_name_the_public_class():
-    with pytest.raises(ValueError, match=r"^PSVC needs at least two classes"):
-        psvm_path(np.eye(4), np.ones(4))
+    with pytest.raises(ValueError, match=r"\nPSVC does not accept missing values"):
+        psvm_path(np.full((4, 1), np.nan), np.arange(4) % 2)
 
 
 def test_labels_in_a_column_are_told_once():

@@ -74,10 +74,10 @@ FINAL_FIT = """
     from psvm import PSVC, PSVCCV
 
     class Announced(PSVC):
-        def _fit_from(self, head, X, y, sample_weight):
+        def _fit_from(self, kernels, X, *others, **options):
             if len(X) == 3000:
                 print("begin", flush=True)
-            return super()._fit_from(head, X, y, sample_weight)
+            return super()._fit_from(kernels, X, *others, **options)
 
     import psvm.search.estimator
     psvm.search.estimator.PSVC = Announced

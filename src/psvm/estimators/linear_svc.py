@@ -10,11 +10,13 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import FitWatch, LabelledCosts, Outcome, PNormClassifier, Settings
+from psvm.estimators.base import Outcome, PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
-from psvm.estimators.warm_start import LinearWarmStart
+from psvm.estimators.labels import EncodedLabels, encode_labels
+from psvm.estimators.starts import LinearWarmStart
+from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import problem_signs
-from psvm.mathematics.problem import LinearProblems, LinearStart
+from psvm.mathematics.problem import LinearProblems
 from psvm.rows.blocks import split_rows
 from psvm.solvers.linear.choose import SOLVERS, solve_linear
 
@@ -177,17 +179,11 @@ class LinearPSVC(PNormClassifier):
         self : LinearPSVC
             The fitted estimator.
         """
-        settings = self._check_settings()
-        X, y = check.check_rows(self, X, y)
-        rows = split_rows(X)
-        for k in range(len(rows)):
-            check.check_entries(rows[k], self)
-        watch = FitWatch(self, X, y)
-        labelled = self._code_classes(y, check.check_weights(sample_weight, X), settings.C)
-        self._fit_rows(rows, labelled, settings, watch)
-        self._warn(settings.budget.tol)
-        watch.end()
-        return self
+        settings, solver = self._check_settings(), self._check_solver()
+        seen, rows, y = check.check_rows(self, X, y)
+        weight = check.check_weights(sample_weight, y.size)
+        labels = encode_labels(y, weight, self.class_weight, settings.C)
+        return self._fit_rows(rows, seen, labels, settings, solver, FitWatch(self, rows.X, y))
 
     @with_callbacks
     def fit_blocks(self, blocks: Any, classes: Any = None) -> Self:
@@ -213,62 +209,60 @@ class LinearPSVC(PNormClassifier):
             The fitted estimator. ``feature_names_in_`` are those of the first block, and all blocks
             must agree with it. Callbacks are not shown X and y.
         """
-        settings = self._check_settings()
-        rows, y, weight = check.read_blocks(self, blocks, classes)
-        watch = FitWatch(self, None, None)
-        labelled = self._code_classes(y, weight, settings.C)
-        del y, weight  # not needed any more, and large where this method is
-        self._fit_rows(rows, labelled, settings, watch)
-        self._warn(settings.budget.tol)
-        watch.end()
-        return self
+        settings, solver = self._check_settings(), self._check_solver()
+        read = check.read_blocks(self, blocks, classes)
+        rows, seen = read.rows, read.seen
+        labels = encode_labels(read.y, read.weight, self.class_weight, settings.C)
+        del read  # y and the weights are not needed any more, and large where this method is
+        return self._fit_rows(rows, seen, labels, settings, solver, FitWatch(self, None, None))
+
+    def _check_solver(self) -> str:
+        return check.check_choice("solver", self.solver, SOLVERS)
 
     def _fit_rows(
         self,
         rows: Sequence[Any],
-        labelled: LabelledCosts,
+        seen: check.SeenFeatures,
+        labels: EncodedLabels,
         settings: Settings,
+        solver: str,
         watch: FitWatch,
-    ) -> None:
+    ) -> Self:
         """Solve over checked rows, and store."""
-        solver = check.check_choice("solver", self.solver, SOLVERS)
-        threads = check.check_threads(self.n_jobs)
         problems = LinearProblems(
-            problem_signs(self.classes_.size, self.multi_class),
-            labelled.codes,
-            labelled.cost,
+            problem_signs(labels.classes.size, settings.multi_class),
+            labels.codes,
+            labels.cost,
             settings.loss,
-            bool(self.fit_intercept),
+            settings.fit_intercept,
         )
         warm: LinearWarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
         solved = solve_linear(
             rows,
             problems,
-            LinearWarmStart.starts_for(warm, problems, rows, self.n_features_in_),
+            LinearWarmStart.starts_for(warm, problems, rows, seen.count),
             settings.budget,
             watch.round,
             solver=solver,
-            threads=threads,
+            threads=settings.threads,
             in_order=watch.in_order,
         )
         outcomes = [Outcome(one.certificate, one.status, one.n_iter, one.history) for one in solved]
         watch.done(outcomes)
-        self._refuse_unbounded(outcomes, settings.C)
-        self.coef_ = np.array([one.certificate.scale * one.w for one in solved])
+        self._judge(outcomes, settings)
+        coef = np.array([one.certificate.scale * one.w for one in solved])
         support = np.zeros(problems.codes.size, dtype=np.bool_)
         for one in solved:
             support |= one.alpha > 0.0
-        counts = np.bincount(problems.codes[support], minlength=self.classes_.size)
-        self.n_support_ = counts.astype(np.int32)
-        self._store_outcomes(outcomes, labelled.weight_of_class)
-        if self.warm_start:
-            starts = [
-                LinearStart(w, float(b), one.alpha)
-                for w, b, one in zip(self.coef_, self.intercept_, solved, strict=True)
-            ]
-            self._warm = LinearWarmStart(
-                problems.signs, problems.codes, problems.cost, problems.loss.p, starts
-            )
+        n_support = np.bincount(problems.codes[support], minlength=labels.classes.size)
+        with all_or_nothing(self):
+            self._store_common(seen, labels, outcomes)
+            self.coef_ = coef
+            self.n_support_ = n_support.astype(np.int32)
+            if self.warm_start:
+                self._warm = LinearWarmStart.of(problems, coef, solved)
+            watch.end()
+        return self
 
     # --- predict ---------------------------------------------------------------------------------
 

@@ -16,11 +16,12 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 
 from psvm.estimators import validation as check
+from psvm.estimators.labels import class_codes
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.path_result import KernelParameter, PSVMPath
-from psvm.estimators.progress import ProgressLog, logger
+from psvm.estimators.starts import KeptKernel
 from psvm.estimators.svc import PSVC
-from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.estimators.watch import ProgressLog, logger
 
 __all__ = ["PSVMPath", "psvm_path"]
 
@@ -151,9 +152,10 @@ def psvm_path(
     if isinstance(kernel, str) and kernel == "linear":
         model = LinearPSVC(**common)
     else:
-        model = _SharedKernelPSVC(
+        model = PSVC(
             kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, cache_size=cache_size, **common
         )
+    kept = KeptKernel()
     scorer = None if X_val is None else check_scoring(model, scoring)
     log = ProgressLog(verbose)
     corner = model  # at the smallest C, where the next p begins
@@ -163,7 +165,10 @@ def psvm_path(
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # one for all comes at the end
-            model.fit(X, y, sample_weight=sample_weight)
+            if isinstance(model, PSVC):
+                model._fit_from(kept, X, y, sample_weight)
+            else:
+                model.fit(X, y, sample_weight=sample_weight)
         grid.store(i, j, model, time.perf_counter() - began)
         if scorer is not None:
             grid.keep("score", i, j, float(scorer(model, X_val, y_val)))
@@ -174,22 +179,6 @@ def psvm_path(
     path = grid.path(model, kernel, y)
     _warn(path)
     return path
-
-
-class _SharedKernelPSVC(PSVC):
-    """A PSVC whose further fits, on the same rows, go on with the kernel rows of the first."""
-
-    _shared: TrainingKernel | None = None
-
-    def _training_kernel(
-        self, X: Any, rows: npt.NDArray[np.intp], weight: Array, starts: list[int]
-    ) -> TrainingKernel:
-        if self._shared is None:
-            self._shared = super()._training_kernel(X, rows, weight, starts)
-        return self._shared
-
-
-_SharedKernelPSVC.__name__ = "PSVC"  # in its messages
 
 
 class _Grid:
@@ -242,7 +231,7 @@ class _Grid:
             kernel=kernel,
             multi_class=model.multi_class,
             tol=model.tol,
-            codes=check.class_codes(y, model.classes_),
+            codes=class_codes(y, model.classes_),
             feature_names=getattr(model, "feature_names_in_", None),
             coef=self._arrays.pop("coef", None),
             dual_coef=self._arrays.pop("dual_coef", None),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.mathematics.multiclass import class_pairs
+from psvm.mathematics.multiclass import class_pairs, coefficients_of_pair
 
 Array = npt.NDArray[np.float64]
 KernelParameter = str | Callable[[Any, Any], Any]
@@ -137,10 +137,7 @@ class PSVMPath:
         k = self.classes.size
         if k == 2 or self.multi_class == "ovr":
             return dual_coef[:, :, problem]
-        i, j = class_pairs(k)[problem]
-        # In SVC's layout a column has an entry for each of the other classes.
-        of_i, of_j = self.codes == i, self.codes == j
-        return np.where(of_i, dual_coef[:, :, j - 1], np.where(of_j, dual_coef[:, :, i], 0.0))
+        return coefficients_of_pair(dual_coef, self.codes, *class_pairs(k)[problem])
 
     def _check_problem(self, problem: int) -> None:
         """Refuse what is not the number of a binary problem."""

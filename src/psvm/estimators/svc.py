@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,19 +12,18 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import Codes, FitWatch, Outcome, PNormClassifier
+from psvm.estimators.base import Outcome, PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
-from psvm.estimators.head_start import HeadStart
-from psvm.estimators.warm_start import WarmStart
-from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
+from psvm.estimators.labels import EncodedLabels, encode_labels
+from psvm.estimators.starts import ColdStart, KernelSource, NewKernel, Start, WarmStart, packed
+from psvm.estimators.training_rows import TrainingRows
+from psvm.estimators.watch import FitWatch
+from psvm.mathematics.multiclass import class_pairs, pair_products, problem_signs
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
-from psvm.rows.equal_rows import EqualRows, find_equal_rows, no_equal_rows
-from psvm.rows.kernel import KERNELS, Kernel, resolve_gamma
+from psvm.rows.kernel import Kernel, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.prediction import SupportExpansion
-from psvm.solvers.certified import Certified
 from psvm.solvers.kernel.together import solve_together
 
 Array = npt.NDArray[np.float64]
@@ -213,47 +213,41 @@ class PSVC(PNormClassifier):
         self : PSVC
             The fitted estimator.
         """
-        return self._fit_from(None, X, y, sample_weight)
+        return self._fit_from(NewKernel(), X, y, sample_weight)
 
-    def _fit_from(self, head: HeadStart | None, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Fit the model with what a search knows of it."""
-        settings = self._check_settings()
-        check.check_choice(
-            "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
-        )
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-        X = check.canonical(X)
+    def _fit_from(
+        self,
+        kernels: KernelSource,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        start: Start | None = None,
+    ) -> Self:
+        """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
+        settings, width = self._check_settings(), self._check_kernel()
+        seen, X, y = check.check_data(self, X, y)
+        check.check_kernel_input(self.kernel, X)
+        weight = check.check_weights(sample_weight, y.size)
+        labels = encode_labels(y, weight, self.class_weight, settings.C)
         watch = FitWatch(self, X, y)
-        weight = check.check_weights(sample_weight, X)
-        labelled = self._code_classes(y, weight, settings.C)
-        kept = np.flatnonzero(weight > 0.0)
-        stored = stored_for_kernel(X, self.kernel, check.check_threads(self.n_jobs))
-        same = self._equal_rows(stored, kept, labelled.codes)
-        rows = kept[same.first]
-        codes, cost = labelled.codes[rows], same.totals(labelled.cost[kept])
 
-        # Rows sorted by class form the segments that one-vs-one problems share.
-        order = np.argsort(codes, kind="stable") if self._pairwise else np.arange(codes.size)
-        sizes = np.bincount(codes, minlength=self.classes_.size)
-        starts = [0, *np.cumsum(sizes).tolist()] if self._pairwise else [0, codes.size]
-        gram = None
-        if head is not None and head.has_rows(same):
-            order, gram = head.order, head.gram
-        kernel = self._training_kernel(
-            stored, rows[order], same.totals(weight[kept])[order], starts
+        stored = stored_for_kernel(X, self.kernel, settings.threads)
+        rows, kernel = kernels.kernel(
+            TrainingRows.of(
+                stored,
+                labels,
+                weight,
+                merge=width.kernel.of_features,
+                # Rows sorted by class form the segments that one-vs-one problems share.
+                by_class=settings.pairwise(labels.classes.size),
+            ),
+            lambda rows: width.matrix_over(stored, rows, weight, settings.threads),
         )
-        kernel.stored = gram
-        problems = self._problems(codes[order], cost[order], settings.loss)
-        warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
-        begin = [
-            WarmStart.alpha_for(warm, t, problem)
-            if head is None
-            else head.alpha_for(t, problem, kernel, kept, same, order)
-            for t, problem in enumerate(problems)
-        ]
+        problems = _problems(settings, labels, rows)
+        start = start or self._memory(problems, rows, labels)
         solved = solve_together(
             problems,
-            begin,
+            [start.alpha(t, problem, rows) for t, problem in enumerate(problems)],
             kernel,
             settings.budget,
             watch.round if watch.listens else None,
@@ -264,93 +258,45 @@ class PSVC(PNormClassifier):
             for one in solved
         ]
         watch.done(outcomes)
-        self._refuse_unbounded(outcomes, settings.C)
-        if self.warm_start:
-            self._warm = WarmStart.of(problems, solved)
-        self._kernel = kernel.kernel
-        packed = self._pack(solved, problems, sizes)[:, np.argsort(order)]
-        coef = packed[:, same.group] * same.shares(weight[kept])
-        self._store(coef, kept, labelled.codes[kept], X)
-        self._store_outcomes(outcomes, labelled.weight_of_class)
-        self._warn(settings.budget.tol)
-        watch.end()
-        return self
-
-    def _equal_rows(self, X: Any, rows: npt.NDArray[np.intp], codes: Codes) -> EqualRows:
-        """Which of the rows have the same features and class; none for kernels of other input."""
-        if callable(self.kernel) or self.kernel == "precomputed":
-            return no_equal_rows(rows.size)
-        whole = rows.size == X.shape[0]
-        return find_equal_rows(X if whole else X[rows], codes[rows])
-
-    def _training_kernel(
-        self, X: Any, rows: npt.NDArray[np.intp], weight: Array, starts: list[int]
-    ) -> TrainingKernel:
-        """The kernel matrix over the given rows of X, in their order."""
-        if not callable(self.kernel):
-            check.check_choice("kernel", self.kernel, KERNELS)
-        if isinstance(self.gamma, str):
-            check.check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check.check_number("gamma", self.gamma, 0.0)
-        check.check_kernel_input(self.kernel, X)
-        whole = rows.size == X.shape[0] and bool(np.all(rows[:-1] < rows[1:]))
-        if self.kernel == "precomputed":
-            values = X.toarray() if sp.issparse(X) else X
-            chosen, gamma = (values if whole else values[np.ix_(rows, rows)]), 1.0
-        else:
-            chosen = X if whole else X[rows]
-            gamma = resolve_gamma(self.gamma, chosen, weight)
-        kernel = Kernel(
-            self.kernel,
-            gamma,
-            check.check_number("coef0", self.coef0),
-            check.check_degree(self.degree),
-        )
-        threads = check.check_threads(self.n_jobs)
-        return TrainingKernel(
-            kernel, chosen, starts, check.check_cache_size(self.cache_size), threads
-        )
-
-    def _problems(self, codes: Codes, cost: Array, loss: PNormHinge) -> list[KernelProblem]:
-        """The binary problems over rows whose class numbers are ``codes``."""
-        k = self.classes_.size
-        signs = problem_signs(k, self.multi_class)
-
-        def problem(t: int, segments: list[int], rows: Any) -> KernelProblem:
-            y = signs[t].astype(np.float64)[codes[rows]]
-            return KernelProblem.classification(
-                segments, y, cost[rows], loss, bool(self.fit_intercept)
-            )
-
-        if not self._pairwise:
-            return [problem(t, [0], slice(None)) for t in range(signs.shape[0])]
-        of_class = [np.flatnonzero(codes == i) for i in range(k)]
-        return [
-            problem(t, [i, j], np.concatenate([of_class[i], of_class[j]]))
-            for t, (i, j) in enumerate(class_pairs(k))
-        ]
-
-    def _pack(
-        self,
-        solved: list[Certified],
-        problems: list[KernelProblem],
-        sizes: npt.NDArray[np.intp],
-    ) -> Array:
-        """Dual coefficients ``alpha_i y_i`` of all problems in SVC's layout, one column per row."""
+        self._judge(outcomes, settings)
         duals = [
             one.certificate.scale * one.result.alpha * problem.y
             for one, problem in zip(solved, problems, strict=True)
         ]
-        return pack_one_vs_one(duals, sizes.tolist()) if self._pairwise else np.vstack(duals)
+        expansion = Expansion.of(rows.scatter(packed(duals, problems, rows)) * rows.shares, labels)
+        with all_or_nothing(self):
+            self._store_common(seen, labels, outcomes)
+            self._store_expansion(expansion, X, kernel.kernel)
+            if self.warm_start:
+                self._warm = WarmStart.of(problems, solved, rows, labels.codes)
+            watch.end()
+        return self
 
-    def _store(self, packed: Array, rows: npt.NDArray[np.intp], codes: Codes, X: Any) -> None:
-        """Fitted attributes from the coefficients of the given rows of X, in SVC's layout."""
-        by_class = np.argsort(codes, kind="stable")
-        chosen = by_class[packed[:, by_class].any(axis=0)]
-        self.dual_coef_ = np.ascontiguousarray(packed[:, chosen])
-        self.support_ = rows[chosen].astype(np.int32)
-        self.n_support_ = np.bincount(codes[chosen], minlength=self.classes_.size).astype(np.int32)
+    def _check_kernel(self) -> KernelWidth:
+        """The kernel's parameters, or an error that names the wrong one."""
+        check.check_choice(
+            "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
+        )
+        return KernelWidth(
+            check.check_kernel(self.kernel, self.degree, self.coef0),
+            check.check_gamma(self.gamma),
+            check.check_cache_size(self.cache_size),
+        )
+
+    def _memory(
+        self, problems: list[KernelProblem], rows: TrainingRows, labels: EncodedLabels
+    ) -> Start:
+        """The present solution, if it is asked for and one of the same rows."""
+        warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
+        known = warm is not None and warm.fits(problems, rows, labels.codes)
+        return warm if warm is not None and known else ColdStart()
+
+    def _store_expansion(self, expansion: Expansion, X: Any, kernel: Kernel) -> None:
+        """Fitted attributes of a sum over support vectors."""
+        self._kernel = kernel
+        self.support_ = expansion.support
+        self.n_support_ = expansion.n_support
+        self.dual_coef_ = expansion.dual_coef
         empty = np.empty((0, 0))
         self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
         self.shape_fit_ = X.shape
@@ -417,3 +363,65 @@ class PSVC(PNormClassifier):
             return np.asarray(self.dual_coef_ @ vectors)
         dense = np.asarray(vectors.toarray() if sp.issparse(vectors) else vectors)
         return pair_products(dense, self.dual_coef_, self.n_support_.tolist()).T
+
+
+@dataclass(frozen=True)
+class KernelWidth:
+    """A kernel whose width may still follow from the rows, and the memory for its entries."""
+
+    kernel: Kernel
+    gamma: float | str
+    cache_bytes: float
+
+    def matrix_over(
+        self, X: Any, rows: TrainingRows, weight: Array, threads: int
+    ) -> TrainingKernel:
+        """The kernel matrix over rows of X, in their order."""
+        chosen, gamma = rows.rows, 1.0
+        whole = chosen.size == X.shape[0] and bool(np.all(chosen[:-1] < chosen[1:]))
+        if self.kernel.function == "precomputed":
+            values = X.toarray() if sp.issparse(X) else X
+            own = values if whole else values[np.ix_(chosen, chosen)]
+        else:
+            own = X if whole else X[chosen]
+            gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
+        kernel = replace(self.kernel, gamma=gamma)
+        return TrainingKernel(kernel, own, rows.starts, self.cache_bytes, threads)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The support vectors, grouped by class, and their coefficients."""
+
+    support: npt.NDArray[np.int32]
+    n_support: npt.NDArray[np.int32]
+    dual_coef: Array
+
+    @classmethod
+    def of(cls, coef: Array, labels: EncodedLabels) -> Expansion:
+        """The rows of X whose coefficients, in SVC's layout, are not all 0."""
+        (support,) = np.nonzero(coef.any(axis=0))
+        support = support[np.argsort(labels.codes[support], kind="stable")]
+        counts = np.bincount(labels.codes[support], minlength=labels.classes.size)
+        return cls(
+            support.astype(np.int32),
+            counts.astype(np.int32),
+            np.ascontiguousarray(coef[:, support]),
+        )
+
+
+def _problems(settings: Settings, labels: EncodedLabels, rows: TrainingRows) -> list[KernelProblem]:
+    """The binary problems of a fit, in the order of :mod:`psvm.mathematics.multiclass`."""
+    k = labels.classes.size
+    signs = problem_signs(k, settings.multi_class).astype(np.float64)
+    codes, cost = rows.pick(labels.codes), rows.gather(labels.cost)
+    pairwise = settings.pairwise(k)
+
+    def problem(t: int, segments: list[int]) -> KernelProblem:
+        places = rows.places(segments) if pairwise else slice(None)
+        return KernelProblem.classification(
+            segments, signs[t][codes[places]], cost[places], settings.loss, settings.fit_intercept
+        )
+
+    segments = [[i, j] for i, j in class_pairs(k)] if pairwise else [[0]] * len(signs)
+    return [problem(t, own) for t, own in enumerate(segments)]

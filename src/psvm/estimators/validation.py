@@ -1,10 +1,12 @@
-"""Checks at the door: parameters, labels and weights, with errors that say what to do."""
+"""Checks at the door: parameters, X and weights, with errors that say what to do."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, overload
 
@@ -17,6 +19,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, validate_data
 
+from psvm.rows.blocks import split_rows
+from psvm.rows.kernel import KERNELS, Kernel
+
 Array = npt.NDArray[np.float64]
 
 MULTI_CLASS = ("ovo", "ovr")
@@ -27,8 +32,6 @@ _ROW_FORMAT: dict[str, Any] = {
     "order": "C",
     "ensure_all_finite": False,
 }
-# Rows numbered at a time: searchsorted answers in int64, of which large data need no second copy.
-_ROWS = 2**20
 # Largest entry whose products with others are safely within float64.
 _LARGEST = 1e100
 
@@ -124,6 +127,27 @@ def check_degree(degree: Any) -> int:
     return int(degree)
 
 
+def check_verbose(verbose: Any) -> int:
+    """How much is told of a fit."""
+    if not isinstance(verbose, Integral | np.bool_) or verbose < 0:
+        raise ValueError(f"`verbose` must be an integer >= 0, got {verbose!r}.")
+    return int(verbose)
+
+
+def check_gamma(gamma: Any) -> float | str:
+    """The kernel width as a number, or the word for one that follows from X."""
+    if isinstance(gamma, str):
+        return check_choice("gamma", gamma, ("scale", "auto"))
+    return check_number("gamma", gamma, 0.0)
+
+
+def check_kernel(kernel: Any, degree: Any, coef0: Any) -> Kernel:
+    """The kernel, of any width."""
+    if not callable(kernel):
+        check_choice("kernel", kernel, KERNELS)
+    return Kernel(kernel, degree=check_degree(degree), coef0=check_number("coef0", coef0))
+
+
 def check_threads(n_jobs: Any) -> int:
     """Number of threads: what OpenMP may use here if ``n_jobs`` is None, else as joblib reads it.
 
@@ -140,9 +164,8 @@ def check_threads(n_jobs: Any) -> int:
     return wanted if wanted > 0 else max(1, cpu_count() + 1 + wanted)
 
 
-def check_weights(sample_weight: Any, X: Any) -> Array:
-    """One weight per row, >= 0."""
-    n = X.shape[0]
+def check_weights(sample_weight: Any, n: int) -> Array:
+    """One weight for each of n rows, >= 0."""
     if sample_weight is None:
         weight = np.ones(n)
     elif isinstance(sample_weight, Real):
@@ -160,39 +183,6 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
             f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out."
         )
     return weight
-
-
-def class_codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Number of the class of each row, among sorted classes; arbitrary for a label of none."""
-    codes = np.empty(y.size, dtype=np.int32)
-    for first in range(0, y.size, _ROWS):
-        rows = slice(first, first + _ROWS)
-        codes[rows] = np.searchsorted(classes, y[rows])
-    return np.minimum(codes, classes.size - 1, out=codes)
-
-
-def class_weights(class_weight: Any, classes: npt.NDArray[Any], codes: Any, weight: Array) -> Array:
-    """Weight of each class: ``"balanced"`` is total weight / (k * weight of the class)."""
-    if class_weight is None:
-        return np.ones(classes.size)
-    if isinstance(class_weight, str):
-        check_choice("class_weight", class_weight, ("balanced",))
-        totals = np.bincount(codes, weights=weight, minlength=classes.size)
-        return np.asarray(totals.sum() / (classes.size * totals))
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            f"`class_weight` must be a dict, 'balanced' or None, got {class_weight!r}."
-        )
-    known = classes.tolist()
-    unknown = [label for label in class_weight if label not in known]
-    if unknown and len(unknown) == len(class_weight):
-        raise ValueError(
-            f"`class_weight` names no class of y: got {unknown!r}, and y has {known!r}."
-        )
-    values = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
-    if not (np.isfinite(values).all() and (values > 0).all()):
-        raise ValueError(f"`class_weight` must be finite and > 0, got {class_weight!r}.")
-    return values
 
 
 def canonical(X: Any) -> Any:
@@ -230,12 +220,56 @@ def _check_range(largest: float) -> None:
         )
 
 
-def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
-    """X as C-contiguous array, memmap or canonical CSR, and y; the entries of X are not read.
+@dataclass(frozen=True)
+class SeenFeatures:
+    """What a fit remembers of the columns of X."""
+
+    count: int
+    names: npt.NDArray[Any] | None
+
+    @classmethod
+    def by(cls, estimator: Any) -> SeenFeatures:
+        """What scikit-learn's validation has noted on an estimator."""
+        return cls(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))
+
+    def store(self, estimator: Any) -> None:
+        """Note them on the fitted estimator."""
+        estimator.n_features_in_ = self.count
+        if self.names is not None:
+            estimator.feature_names_in_ = self.names
+        else:
+            estimator.__dict__.pop("feature_names_in_", None)
+
+
+def check_data(
+    estimator: Any, X: Any, y: Any, *, sparse: bool = True
+) -> tuple[SeenFeatures, Any, Any]:
+    """X as an array or canonical CSR matrix of floats, y, and the features of X.
+
+    The estimator stays as it is: what scikit-learn's validation notes goes to a copy.
+    """
+    seeing = copy(estimator)
+    dtypes = (np.float64, np.float32) if sparse else np.float64
+    X, y = validate_data(seeing, X, y, accept_sparse="csr" if sparse else False, dtype=dtypes)
+    return SeenFeatures.by(seeing), canonical(X), y
+
+
+def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
+    """The same for the linear solvers: rows of X contiguous, its entries finite and of sane range.
 
     A C-ordered float32 or float64 array or memmap is not copied.
     """
-    rows, y = validate_data(estimator, X, y, reset=reset, **_ROW_FORMAT)
+    seeing = copy(estimator)
+    X, y = _check_block(seeing, X, y, reset=True)
+    rows = split_rows(X)
+    for k in range(len(rows)):
+        check_entries(rows[k], estimator)
+    return SeenFeatures.by(seeing), rows, y
+
+
+def _check_block(seeing: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    """X as C-contiguous array, memmap or canonical CSR, and y; the entries of X are not read."""
+    rows, y = validate_data(seeing, X, y, reset=reset, **_ROW_FORMAT)
     if isinstance(X, np.memmap) and rows.base is X:
         rows = X  # still known to be a file
     return canonical(rows), y
@@ -270,13 +304,20 @@ class CheckedBlocks(Sequence[Any]):
         return sp.csr_matrix(X) if self._sparse and not sp.issparse(X) else X
 
 
-def read_blocks(
-    estimator: Any, blocks: Any, classes: Any = None
-) -> tuple[CheckedBlocks, npt.NDArray[Any], Array]:
-    """Read every block once and check it: the rows, and labels and weights of all of them.
+@dataclass(frozen=True)
+class ReadBlocks:
+    """Blocks that have been read once: their rows, and labels and weights of all of them."""
 
-    Sets ``n_features_in_`` and ``feature_names_in_`` from the first block. With ``classes``, these
-    and no other labels must occur.
+    seen: SeenFeatures
+    rows: CheckedBlocks
+    y: npt.NDArray[Any]
+    weight: Array
+
+
+def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
+    """Read every block once and check it; the features are those of the first.
+
+    With ``classes``, these and no other labels must occur.
     """
     if not (hasattr(blocks, "__len__") and hasattr(blocks, "__getitem__")):
         raise TypeError(
@@ -289,6 +330,7 @@ def read_blocks(
     labels: list[npt.NDArray[Any]] = []
     weights: list[Array] = []
     sparse = False  # if some are, all will be
+    seeing = copy(estimator)
     for k in range(len(blocks)):
         block = blocks[k]
         try:
@@ -298,9 +340,9 @@ def read_blocks(
                     f"expected (X, y) or (X, y, sample_weight), got {type(block).__name__} "
                     f"with {items} items."
                 )
-            X, y = check_rows(estimator, block[0], block[1], reset=k == 0)
+            X, y = _check_block(seeing, block[0], block[1], reset=k == 0)
             check_entries(X, estimator)
-            weights.append(check_weights(block[2] if len(block) == 3 else None, X))
+            weights.append(check_weights(block[2] if len(block) == 3 else None, y.size))
             if labels and (y.dtype.kind in "US") != (labels[0].dtype.kind in "US"):
                 raise ValueError(f"y has labels of type {y.dtype}, blocks[0] {labels[0].dtype}.")
             if classes is not None and not np.isin(y, classes).all():
@@ -315,7 +357,12 @@ def read_blocks(
     missing = [] if classes is None else np.setdiff1d(classes, y).tolist()
     if missing:
         raise ValueError(f"`classes` has labels of no row: {missing!r}.")
-    return CheckedBlocks(blocks, shapes, sparse), y, np.concatenate(weights)
+    return ReadBlocks(
+        SeenFeatures.by(seeing),
+        CheckedBlocks(blocks, shapes, sparse),
+        y,
+        np.concatenate(weights),
+    )
 
 
 def check_kernel_input(kernel: Any, X: Any) -> None:

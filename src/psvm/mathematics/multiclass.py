@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,14 @@ def pack_one_vs_one(duals: Sequence[Array], class_sizes: Sequence[int]) -> Array
         packed[j - 1, starts[i] : starts[i + 1]] = dual[: class_sizes[i]]
         packed[i, starts[j] : starts[j + 1]] = dual[class_sizes[i] :]
     return packed
+
+
+def coefficients_of_pair(packed: Array, codes: npt.NDArray[Any], i: int, j: int) -> Array:
+    """The part of the pair (i, j) in arrays of SVC's layout, shape (..., k - 1, n).
+
+    ``codes`` are the classes of the n rows, in any order; rows of other classes have 0.
+    """
+    return np.where(codes == i, packed[..., j - 1, :], np.where(codes == j, packed[..., i, :], 0.0))
 
 
 def pair_products(values: Array, dual_coef: Array, n_support: Sequence[int]) -> Array:

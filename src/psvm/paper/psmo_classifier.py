@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -16,8 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
+from psvm.estimators.base import all_or_nothing
 from psvm.paper import psmo
-from psvm.rows.kernel import KERNELS, Kernel, resolve_gamma
+from psvm.rows.kernel import Kernel, resolve_gamma
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -147,68 +149,54 @@ class PSMOClassifier(ClassifierMixin, BaseEstimator):
         eps = check.check_number("eps", self.eps, 0.0)
         if not isinstance(self.max_steps, Integral) or self.max_steps < 1:
             raise ValueError(f"`max_steps` must be an integer >= 1, got {self.max_steps!r}.")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        kernel = check.check_kernel(self.kernel, self.degree, self.coef0)
+        gamma, seed = check.check_gamma(self.gamma), _seed(self.random_state)
+        seen, X, y = check.check_data(self, X, y, sparse=False)
         check_classification_targets(y)
-        self._kernel = self._check_kernel(X)
-        seed = _seed(self.random_state)
+        check.check_kernel_input(self.kernel, X)
+        if self.kernel != "precomputed":
+            kernel = replace(kernel, gamma=resolve_gamma(gamma, X, np.ones(X.shape[0])))
 
-        self.classes_, first_row, codes = np.unique(y, return_index=True, return_inverse=True)
-        if self.classes_.size < 2:
+        classes, first_row, codes = np.unique(y, return_index=True, return_inverse=True)
+        if classes.size < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes, got one class: "
-                f"{self.classes_.tolist()}."
+                f"{classes.tolist()}."
             )
-        self.pairs_ = np.array(list(combinations(np.argsort(first_row).tolist(), 2)))
+        pairs = np.array(list(combinations(np.argsort(first_row).tolist(), 2)))
         # The stream of random numbers of the published code, which is seeded once for the shuffles
         # and again by every binary fit.
         rng = random.Random(seed)
         states: list[psmo.Snapshot] = []
         objectives: list[float] = []
-        self.support_, self.support_vectors_, self.dual_coef_ = [], [], []
-        for first, second in self.pairs_.tolist():
+        support, vectors, dual_coef = [], [], []
+        for first, second in pairs.tolist():
             rows, signs = shuffled_pair(codes, first, second, rng)
             points = self._points(X, rows)
-            K = self._matrix(X[rows], points)
+            K = _matrix(kernel, X[rows], points)
             rng.seed(seed)
             state = psmo.fit(K, signs, p=p, C=C, eps=eps, max_steps=int(self.max_steps), rng=rng)
             kept = state.alpha > 0.0
-            self.support_.append(rows[kept])
-            self.support_vectors_.append(points[kept])
-            self.dual_coef_.append((state.alpha * signs)[kept])
+            support.append(rows[kept])
+            vectors.append(points[kept])
+            dual_coef.append((state.alpha * signs)[kept])
             objectives.append(psmo.objective(state.alpha, state.decision, signs, p=p, C=C))
             states.append(state)
-        self.n_support_ = np.array([rows.size for rows in self.support_])
-        self.intercept_ = np.array([state.intercept for state in states])
-        self.dual_objective_ = np.array(objectives)
-        self.n_steps_ = np.array([state.n_steps for state in states])
-        self.converged_ = np.array([state.converged for state in states])
+        with all_or_nothing(self):
+            seen.store(self)
+            self._kernel = kernel
+            self.classes_, self.pairs_ = classes, pairs
+            self.support_, self.support_vectors_, self.dual_coef_ = support, vectors, dual_coef
+            self.n_support_ = np.array([rows.size for rows in support])
+            self.intercept_ = np.array([state.intercept for state in states])
+            self.dual_objective_ = np.array(objectives)
+            self.n_steps_ = np.array([state.n_steps for state in states])
+            self.converged_ = np.array([state.converged for state in states])
         return self
-
-    def _check_kernel(self, X: Array) -> Kernel:
-        """The kernel with its parameters as numbers."""
-        if not callable(self.kernel):
-            check.check_choice("kernel", self.kernel, KERNELS)
-        if isinstance(self.gamma, str):
-            check.check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check.check_number("gamma", self.gamma, 0.0)
-        check.check_kernel_input(self.kernel, X)
-        of_features = self.kernel != "precomputed"
-        return Kernel(
-            self.kernel,
-            resolve_gamma(self.gamma, X, np.ones(X.shape[0])) if of_features else 1.0,
-            check.check_number("coef0", self.coef0),
-            check.check_degree(self.degree),
-        )
 
     def _points(self, X: Array, rows: Rows) -> Any:
         """What the kernel needs to know of training rows: features, or column numbers."""
         return rows if self.kernel == "precomputed" else X[rows]
-
-    def _matrix(self, X: Array, points: Any) -> Array:
-        """Kernel values between the rows of X and training points."""
-        blocks = [block for _, block in self._kernel.blocks(X, points, threads=1)]
-        return np.concatenate(blocks, axis=1).T
 
     # --- predict ---------------------------------------------------------------------------------
 
@@ -312,8 +300,18 @@ def published_votes(decisions: Array, pairs: npt.NDArray[Any], n_classes: int) -
     return scores
 
 
+def _matrix(kernel: Kernel, X: Array, points: Any) -> Array:
+    """Kernel values between the rows of X and training points."""
+    blocks = [block for _, block in kernel.blocks(X, points, threads=1)]
+    return np.concatenate(blocks, axis=1).T
+
+
 def _seed(random_state: Any) -> int:
     """A seed for Python's generator; an integer is the seed itself."""
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
         return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    try:
+        generator = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"`random_state` is no seed: {error}") from error
+    return int(generator.randint(np.iinfo(np.int32).max))

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.starts import LinearWarmStart, WarmStart
 from psvm.estimators.svc import PSVC
-from psvm.estimators.warm_start import LinearWarmStart, WarmStart
 from psvm.mathematics.multiclass import problem_signs
 from psvm.persistence.errors import ModelFileError
 from psvm.rows.kernel import KERNELS, Kernel
@@ -84,8 +84,10 @@ def _check_kernel(state: State) -> None:
 
 
 def _check_warm_start(state: State) -> None:
-    for y, alpha, xi in zip(state["y"], state["alpha"], state["xi"], strict=True):
-        _check(y.shape == alpha.shape == xi.shape, "alpha")
+    dual, n = state["dual"], state["codes"].size
+    _check(_is_integer_array(state["codes"], (n,)), "codes")
+    _check(_is_real_array(dual, (dual.shape[0], n)), "dual")
+    _check(_is_real_array(state["slack"], dual.shape), "slack")
 
 
 def _check_kernel_classifier(state: State) -> None:

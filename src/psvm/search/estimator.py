@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from psvm.estimators.labels import encode_labels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC, KernelParameter
 from psvm.rows.kernel import KERNELS, Kernel
@@ -255,16 +256,15 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_kernel_input(self.kernel, X)
         if self.kernel == "precomputed":
             X = X.toarray() if hasattr(X, "toarray") else X
-        weight = check.check_weights(sample_weight, X)
-        model = self._model()
-        codes = model._code_classes(y, weight, 1.0).codes
-        self.classes_ = model.classes_
+        weight = check.check_weights(sample_weight, y.size)
+        labels = encode_labels(y, weight, self.class_weight, 1.0)
+        codes, self.classes_ = labels.codes, labels.classes
         routed = routed_in_fit(self, self.scorer_, sample_weight, weight, params)
         grid = make_grid(self.ps, self.Cs, self.gammas, kernel=self.kernel, X=X, weight=weight)
         splits = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter)
         coded = self._model(coded=True)
         folds = [
-            make_fold(number, train, test, coded, codes, weight)
+            make_fold(number, train, test, coded.class_weight, codes, weight)
             for number, (train, test) in enumerate(read_splits(splits, y.size))
         ]
         problems = [fold.problems(self.multi_class) for fold in folds]
@@ -327,7 +327,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.best_estimator_ = (
                 best.fit(*given, sample_weight=sample_weight)
                 if head is None
-                else best._fit_from(head, *given, sample_weight)
+                else best._fit_from(head, *given, sample_weight, start=head)
             )
             self.refit_time_ = time.perf_counter() - start
         watch.end()

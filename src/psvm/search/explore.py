@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psvm.estimators.head_start import HeadStart
+from psvm.estimators.starts import HeadStart
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.engines import Engines
 from psvm.search.folds import Fold, FoldProblem

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psvm.estimators.labels import encode_labels
 from psvm.mathematics.multiclass import problem_signs
 
 Array = npt.NDArray[np.float64]
@@ -82,16 +83,19 @@ def read_splits(splits: Any, n: int) -> list[tuple[Rows, Rows]]:
     return found
 
 
-def make_fold(number: int, train: Rows, test: Rows, model: Any, y: Any, weight: Array) -> Fold:
-    """The labels and costs of one split; ``model`` numbers classes and weighs them.
+def make_fold(
+    number: int, train: Rows, test: Rows, class_weight: Any, y: Any, weight: Array
+) -> Fold:
+    """The labels and costs of one split.
 
-    ``y`` are the numbers of the classes. ``class_weight="balanced"`` is that of the training rows.
+    ``y`` are the numbers of the classes, by which ``class_weight`` names them; "balanced" is that
+    of the training rows.
     """
     try:
-        labelled = model._code_classes(y[train], weight[train], 1.0)
+        labels = encode_labels(y[train], weight[train], class_weight, 1.0)
     except ValueError as error:
         raise ValueError(f"Split {number} of `cv` has no model: {error}") from error
-    return Fold(train, test, np.asarray(model.classes_), labelled.codes, labelled.cost)
+    return Fold(train, test, labels.classes, labels.codes, labels.cost)
 
 
 def row_order(codes: npt.NDArray[np.int32], folds: Sequence[Fold]) -> Rows:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from psvm import _core
-from psvm.estimators.head_start import HeadStart
+from psvm.estimators.starts import HeadStart
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
 from psvm.search.gram import Gram, GramSource, empty_matrix

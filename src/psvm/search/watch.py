@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from psvm.estimators.callbacks import FitReporter
-from psvm.estimators.progress import ProgressLog, logger
+from psvm.estimators.watch import ProgressLog, logger
 
 # Seconds between two lines of the log.
 _PAUSE = 1.0

@@ -1,12 +1,48 @@
-"""Progress of a fit as log records, shown on standard error if nobody else listens."""
+"""Who is told of a fit while it runs: the log, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
+from psvm.estimators.base import Outcome
+from psvm.estimators.callbacks import FitReporter
+
 logger = logging.getLogger("psvm")
+
+
+class FitWatch:
+    """Who is told of a fit while it runs: the log and the callbacks."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self._reporter = FitReporter(estimator, X, y)
+        self._log = ProgressLog(estimator.verbose)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether callbacks listen, who expect one problem after the other."""
+        return self._reporter.active
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody wants to hear of rounds, which makes a solver wait for Python."""
+        return self._reporter.active or self._log.verbose > 0
+
+    def round(self, problem: int, record: dict[str, Any]) -> bool:
+        """One outer iteration of a binary problem; a true answer stops it."""
+        self._log.round(problem, record)
+        return self._reporter.round(problem, record)
+
+    def done(self, outcomes: Sequence[Outcome]) -> None:
+        """The binary problems are solved."""
+        for t, one in enumerate(outcomes):
+            self._log.done(t, one.certificate.gap, one.n_iter, one.status)
+
+    def end(self) -> None:
+        """The fit is over."""
+        self._reporter.end()
 
 
 class ProgressLog:

@@ -1,0 +1,110 @@
+"""Labels as numbers: classes, the class and the cost of every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+# Rows numbered at a time: searchsorted answers in int64, of which large data need no second copy.
+_ROWS = 2**20
+
+
+@dataclass(frozen=True)
+class EncodedLabels:
+    """The classes of a training set, and what they make of its rows.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (k,)
+        The labels with positive weight, sorted.
+    codes : ndarray of int32, shape (n,)
+        The number of every row's class; of a row of weight 0 it says nothing, as its class may not
+        exist.
+    cost : ndarray of shape (n,)
+        ``C`` times class weight times sample weight; 0 for a row of weight 0.
+    class_weight : ndarray of shape (k,)
+        Factor of C of each class.
+    """
+
+    classes: npt.NDArray[Any]
+    codes: Codes
+    cost: Array
+    class_weight: Array
+
+
+def encode_labels(y: Any, weight: Array, class_weight: Any, C: float) -> EncodedLabels:
+    """Number the classes of ``y`` and price the rows, whose weights are >= 0."""
+    # Integers always are labels; the check would only be slow, but for its warning below.
+    integers = y.dtype.kind in "biu"
+    if not integers:
+        check_classification_targets(y)
+    absent = weight == 0.0
+    if absent.all():
+        raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
+    classes = np.unique(y[~absent] if absent.any() else y)
+    if integers and classes.size > 0.4 * y.size:  # suspiciously many
+        check_classification_targets(y)
+    if classes.size < 2:
+        raise ValueError(
+            f"A classifier needs at least two classes with positive weight, got one class: "
+            f"{classes.tolist()}."
+        )
+    codes = class_codes(y, classes)
+    weight_of_class = _class_weights(class_weight, classes, codes, weight)
+    cost = weight_of_class[codes]  # multiplied in place: there may be very many rows
+    cost *= C
+    with np.errstate(invalid="ignore"):  # inf * 0
+        cost *= weight
+    cost[absent] = 0.0
+    return EncodedLabels(classes, codes, cost, weight_of_class)
+
+
+def class_codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
+    """Number of the class of each row, among sorted classes; arbitrary for a label of none."""
+    codes = np.empty(y.size, dtype=np.int32)
+    for first in range(0, y.size, _ROWS):
+        rows = slice(first, first + _ROWS)
+        codes[rows] = np.searchsorted(classes, y[rows])
+    return np.minimum(codes, classes.size - 1, out=codes)
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what is no ``class_weight``, as far as that can be told without the classes."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"`class_weight` must be a dict, 'balanced' or None, got {class_weight!r}."
+        )
+    try:
+        values = np.array(list(class_weight.values()), dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"`class_weight` must be finite and > 0, got {class_weight!r}.")
+
+
+def _class_weights(
+    class_weight: Any, classes: npt.NDArray[Any], codes: Codes, weight: Array
+) -> Array:
+    """Weight of each class: ``"balanced"`` is total weight / (k * weight of the class)."""
+    check_class_weight(class_weight)
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):
+        totals = np.bincount(codes, weights=weight, minlength=classes.size)
+        return np.asarray(totals.sum() / (classes.size * totals))
+    known = classes.tolist()
+    unknown = [label for label in class_weight if label not in known]
+    if unknown and len(unknown) == len(class_weight):
+        raise ValueError(
+            f"`class_weight` names no class of y: got {unknown!r}, and y has {known!r}."
+        )
+    return np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
