@@ -16,23 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin, FitReporter
 from psvm.estimators.progress import ProgressLog
-from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import votes_of_pairs
-from psvm.mathematics.problem import Budget, Status
+from psvm.solvers.ledger import Budget, Solution, Status
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How the solve of one binary problem ended."""
-
-    certificate: Certificate
-    status: Status
-    n_iter: int
-    history: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,7 @@ class FitWatch:
         self._log.round(problem, record)
         return self._reporter.round(problem, record)
 
-    def done(self, outcomes: Sequence[Outcome]) -> None:
+    def done(self, outcomes: Sequence[Solution]) -> None:
         """The binary problems are solved."""
         for t, one in enumerate(outcomes):
             self._log.done(t, one.certificate.gap, one.n_iter, one.status)
@@ -164,7 +153,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Whether there is one binary problem per pair of classes, and more than one pair."""
         return self.classes_.size > 2 and self.multi_class == "ovo"
 
-    def _refuse_unbounded(self, outcomes: Sequence[Outcome], C: float) -> None:
+    def _refuse_unbounded(self, outcomes: Sequence[Solution], C: float) -> None:
         """Raise if a hard margin was asked for and there is none; nothing is stored then."""
         if np.isinf(C) and any(one.status is Status.UNBOUNDED for one in outcomes):
             raise ValueError(
@@ -172,7 +161,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{self._not_separable}"
             )
 
-    def _store_outcomes(self, outcomes: Sequence[Outcome], weight_of_class: Array) -> None:
+    def _store_outcomes(self, outcomes: Sequence[Solution], weight_of_class: Array) -> None:
         """Fitted attributes that say how good the fit is, and the intercepts that belong to it."""
         self.intercept_ = np.array([one.certificate.intercept for one in outcomes])
         self.dual_gap_ = np.array([one.certificate.gap for one in outcomes])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import FitWatch, LabelledCosts, Outcome, PNormClassifier, Settings
+from psvm.estimators.base import FitWatch, LabelledCosts, PNormClassifier, Settings
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.warm_start import LinearWarmStart
 from psvm.mathematics.multiclass import problem_signs
@@ -246,21 +246,20 @@ class LinearPSVC(PNormClassifier):
             problems,
             LinearWarmStart.starts_for(warm, problems, rows, self.n_features_in_),
             settings.budget,
-            watch.round,
+            watch.round if watch.listens else None,
             solver=solver,
             threads=threads,
             in_order=watch.in_order,
         )
-        outcomes = [Outcome(one.certificate, one.status, one.n_iter, one.history) for one in solved]
-        watch.done(outcomes)
-        self._refuse_unbounded(outcomes, settings.C)
+        watch.done(solved)
+        self._refuse_unbounded(solved, settings.C)
         self.coef_ = np.array([one.certificate.scale * one.w for one in solved])
         support = np.zeros(problems.codes.size, dtype=np.bool_)
         for one in solved:
             support |= one.alpha > 0.0
         counts = np.bincount(problems.codes[support], minlength=self.classes_.size)
         self.n_support_ = counts.astype(np.int32)
-        self._store_outcomes(outcomes, labelled.weight_of_class)
+        self._store_outcomes(solved, labelled.weight_of_class)
         if self.warm_start:
             starts = [
                 LinearStart(w, float(b), one.alpha)

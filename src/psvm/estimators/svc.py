@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import Codes, FitWatch, Outcome, PNormClassifier
+from psvm.estimators.base import Codes, FitWatch, PNormClassifier
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.head_start import HeadStart
 from psvm.estimators.warm_start import WarmStart
@@ -23,8 +23,8 @@ from psvm.rows.equal_rows import EqualRows, find_equal_rows, no_equal_rows
 from psvm.rows.kernel import KERNELS, Kernel, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.prediction import SupportExpansion
-from psvm.solvers.certified import Certified
 from psvm.solvers.kernel.together import solve_together
+from psvm.solvers.ledger import Solution
 
 Array = npt.NDArray[np.float64]
 KernelParameter = str | Callable[[Any, Any], Any]
@@ -259,19 +259,15 @@ class PSVC(PNormClassifier):
             watch.round if watch.listens else None,
             in_order=watch.in_order,
         )
-        outcomes = [
-            Outcome(one.certificate, one.result.status, one.result.n_iter, one.result.history)
-            for one in solved
-        ]
-        watch.done(outcomes)
-        self._refuse_unbounded(outcomes, settings.C)
+        watch.done(solved)
+        self._refuse_unbounded(solved, settings.C)
         if self.warm_start:
             self._warm = WarmStart.of(problems, solved)
         self._kernel = kernel.kernel
         packed = self._pack(solved, problems, sizes)[:, np.argsort(order)]
         coef = packed[:, same.group] * same.shares(weight[kept])
         self._store(coef, kept, labelled.codes[kept], X)
-        self._store_outcomes(outcomes, labelled.weight_of_class)
+        self._store_outcomes(solved, labelled.weight_of_class)
         self._warn(settings.budget.tol)
         watch.end()
         return self
@@ -333,13 +329,13 @@ class PSVC(PNormClassifier):
 
     def _pack(
         self,
-        solved: list[Certified],
+        solved: list[Solution],
         problems: list[KernelProblem],
         sizes: npt.NDArray[np.intp],
     ) -> Array:
         """Dual coefficients ``alpha_i y_i`` of all problems in SVC's layout, one column per row."""
         duals = [
-            one.certificate.scale * one.result.alpha * problem.y
+            one.certificate.scale * one.alpha * problem.y
             for one, problem in zip(solved, problems, strict=True)
         ]
         return pack_one_vs_one(duals, sizes.tolist()) if self._pairwise else np.vstack(duals)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import KernelProblem, LinearProblems, LinearStart, feasible
-from psvm.solvers.certified import Certified
+from psvm.solvers.ledger import Solution
 
 Array = npt.NDArray[np.float64]
 
@@ -41,15 +41,15 @@ class WarmStart:
     p: float
 
     @classmethod
-    def of(cls, problems: Sequence[KernelProblem], solved: Sequence[Certified]) -> WarmStart:
+    def of(cls, problems: Sequence[KernelProblem], solved: Sequence[Solution]) -> WarmStart:
         """Remember solved problems."""
         xi = [
-            np.maximum(1.0 - problem.y * (one.result.decision + one.certificate.intercept), 0.0)
+            np.maximum(1.0 - problem.y * (one.decision + one.certificate.intercept), 0.0)
             for problem, one in zip(problems, solved, strict=True)
         ]
         return cls(
             y=[problem.y for problem in problems],
-            alpha=[one.result.alpha for one in solved],
+            alpha=[one.alpha for one in solved],
             xi=xi,
             p=problems[0].loss.p,
         )
