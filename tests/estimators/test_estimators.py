@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from small_data import blobs, noisy
 
 from psvm import PSVC, LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 ESTIMATORS = [
     PSVC(),

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from small_data import blobs, noisy
 
 from psvm import LinearPSVC
-from psvm.mathematics.problem import Status
 from psvm.rows.blocks import split_rows
+from psvm.solvers.ledger import Status
 
 TIGHT = 1e-12
 

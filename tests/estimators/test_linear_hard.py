@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_data import blobs, noisy, separable
 
 from psvm import LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 pytestmark = pytest.mark.timeout(60)
 

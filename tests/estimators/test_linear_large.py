@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from small_data import noisy
 
 from psvm import PSVC, LinearPSVC, _core
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -11,7 +11,7 @@ from linear_referee import check_linear_optimum, check_solutions, primal_of
 from small_data import REAL_SETS, blobs, noisy, real, separable
 
 from psvm import LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 EXPONENTS = (1, 1.001, 1.05, 1.25, 1.5, 2, 3, 10, 50)
 PENALTIES = (1e-3, 0.03, 1.0, 30.0, 1e3)

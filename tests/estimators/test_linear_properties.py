@@ -14,7 +14,7 @@ from small_data import noisy
 from strategies import costs, datasets, exponents, seeds
 
 from psvm import LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 solvers = st.sampled_from(SOLVERS)
 TOL = 1e-9

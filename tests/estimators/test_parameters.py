@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_data import blobs, noisy
 
 from psvm import PSVC, LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 
 @pytest.fixture(scope="module")

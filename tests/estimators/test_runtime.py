@@ -16,7 +16,7 @@ from small_data import blobs, noisy
 from threadpoolctl import threadpool_limits
 
 from psvm import PSVC, LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 LONG_FIT = """
     import json, sys, time

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_data import blobs, noisy
 
 from psvm import PSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 pytestmark = pytest.mark.timeout(60)
 

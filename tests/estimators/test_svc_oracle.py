@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_data import REAL_SETS, noisy, real, separable
 
 from psvm import PSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 EXPONENTS = (1, 1.001, 1.01, 1.25, 1.5, 2, 3, 10, 50)
 PENALTIES = (1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3, 1e6)

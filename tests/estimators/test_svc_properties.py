@@ -13,7 +13,7 @@ from small_data import noisy
 from strategies import costs, datasets, exponents, kernels, seeds
 
 from psvm import PSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 EXACT = 1e-6
 

@@ -27,8 +27,8 @@ from sklearn.preprocessing import (
 from small_data import blobs, noisy, thin
 
 from psvm import PSVC, PSVCCV, LinearPSVC
-from psvm.mathematics.problem import Status
 from psvm.persistence import UnsupportedModelError, info, load, save
+from psvm.solvers.ledger import Status
 
 pytest.importorskip("skops")
 

@@ -16,22 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
-from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import votes_of_pairs
-from psvm.mathematics.problem import Budget, Status
+from psvm.solvers.ledger import Budget, Solution, Status
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How the solve of one binary problem ended."""
-
-    certificate: Certificate
-    status: Status
-    n_iter: int
-    history: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -116,15 +105,15 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Whether there is one binary problem per pair of classes, and more than one pair."""
         return self.classes_.size > 2 and self.multi_class == "ovo"
 
-    def _judge(self, outcomes: Sequence[Outcome], settings: Settings) -> None:
+    def _judge(self, solved: Sequence[Solution], settings: Settings) -> None:
         """Raise if a hard margin was asked for and there is none; warn if a gap is above tol."""
-        if np.isinf(settings.C) and any(one.status is Status.UNBOUNDED for one in outcomes):
+        if np.isinf(settings.C) and any(one.status is Status.UNBOUNDED for one in solved):
             raise ValueError(
                 f"C=inf asks for a hard margin, but the classes are not separable "
                 f"{self._not_separable}"
             )
         tol = settings.budget.tol
-        failed = [one for one in outcomes if not one.certificate.gap <= tol]
+        failed = [one for one in solved if not one.certificate.gap <= tol]
         if not failed:
             return
         worst = max(failed, key=lambda one: one.certificate.gap)
@@ -135,7 +124,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         }.get(worst.status, "lower C")
         warnings.warn(
             f"{type(self).__name__} is at relative gap {worst.certificate.gap:.1e} > tol {tol:g} "
-            f"in {len(failed)} of {len(outcomes)} binary problems: {worst.status.value}. "
+            f"in {len(failed)} of {len(solved)} binary problems: {worst.status.value}. "
             f"To get closer, {remedy}, scale X (for instance with StandardScaler), or accept a "
             f"larger tol.",
             ConvergenceWarning,
@@ -143,19 +132,19 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _store_common(
-        self, seen: check.SeenFeatures, labels: EncodedLabels, outcomes: Sequence[Outcome]
+        self, seen: check.SeenFeatures, labels: EncodedLabels, solved: Sequence[Solution]
     ) -> None:
         """Fitted attributes of every classifier: features, classes, and how good the fit is."""
         seen.store(self)
         self.classes_ = labels.classes
         self.class_weight_ = labels.class_weight
-        self.intercept_ = np.array([one.certificate.intercept for one in outcomes])
-        self.dual_gap_ = np.array([one.certificate.gap for one in outcomes])
-        self.primal_objective_ = np.array([one.certificate.primal for one in outcomes])
-        self.dual_objective_ = np.array([one.certificate.dual for one in outcomes])
-        self.status_ = [one.status for one in outcomes]
-        self.history_ = [one.history for one in outcomes]
-        self.n_iter_ = np.array([one.n_iter for one in outcomes], dtype=np.int32)
+        self.intercept_ = np.array([one.certificate.intercept for one in solved])
+        self.dual_gap_ = np.array([one.certificate.gap for one in solved])
+        self.primal_objective_ = np.array([one.certificate.primal for one in solved])
+        self.dual_objective_ = np.array([one.certificate.dual for one in solved])
+        self.status_ = [one.status for one in solved]
+        self.history_ = [one.history for one in solved]
+        self.n_iter_ = np.array([one.n_iter for one in solved], dtype=np.int32)
 
     # --- predict ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import Outcome, PNormClassifier, Settings, all_or_nothing
+from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import LinearWarmStart
@@ -242,21 +242,20 @@ class LinearPSVC(PNormClassifier):
             problems,
             LinearWarmStart.starts_for(warm, problems, rows, seen.count),
             settings.budget,
-            watch.round,
+            watch.round if watch.listens else None,
             solver=solver,
             threads=settings.threads,
             in_order=watch.in_order,
         )
-        outcomes = [Outcome(one.certificate, one.status, one.n_iter, one.history) for one in solved]
-        watch.done(outcomes)
-        self._judge(outcomes, settings)
+        watch.done(solved)
+        self._judge(solved, settings)
         coef = np.array([one.certificate.scale * one.w for one in solved])
         support = np.zeros(problems.codes.size, dtype=np.bool_)
         for one in solved:
             support |= one.alpha > 0.0
         n_support = np.bincount(problems.codes[support], minlength=labels.classes.size)
         with all_or_nothing(self):
-            self._store_common(seen, labels, outcomes)
+            self._store_common(seen, labels, solved)
             self.coef_ = coef
             self.n_support_ = n_support.astype(np.int32)
             if self.warm_start:

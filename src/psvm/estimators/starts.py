@@ -19,8 +19,7 @@ from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import coefficients_of_pair, pack_one_vs_one
 from psvm.mathematics.problem import KernelProblem, LinearProblems, LinearStart, feasible
 from psvm.rows.kernel_matrix import TrainingKernel
-from psvm.solvers.certified import Certified
-from psvm.solvers.linear.choose import LinearSolution
+from psvm.solvers.ledger import Solution
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -108,16 +107,14 @@ class WarmStart:
     def of(
         cls,
         problems: Sequence[KernelProblem],
-        solved: Sequence[Certified],
+        solved: Sequence[Solution],
         rows: TrainingRows,
         codes: npt.NDArray[np.int32],
     ) -> WarmStart:
         """Remember solved problems over rows of these classes."""
-        alpha = [one.result.alpha for one in solved]
+        alpha = [one.alpha for one in solved]
         slack = [
-            np.maximum(
-                problem.y * (problem.target - one.result.decision - one.certificate.intercept), 0.0
-            )
+            np.maximum(problem.y * (problem.target - one.decision - one.certificate.intercept), 0.0)
             for problem, one in zip(problems, solved, strict=True)
         ]
         return cls(
@@ -218,7 +215,7 @@ class LinearWarmStart:
 
     @classmethod
     def of(
-        cls, problems: LinearProblems, coef: Array, solved: Sequence[LinearSolution]
+        cls, problems: LinearProblems, coef: Array, solved: Sequence[Solution]
     ) -> LinearWarmStart:
         """Remember solved problems, whose scaled weights are ``coef``."""
         starts = [

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import Outcome, PNormClassifier, Settings, all_or_nothing
+from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import ColdStart, KernelSource, NewKernel, Start, WarmStart, packed
@@ -253,19 +253,15 @@ class PSVC(PNormClassifier):
             watch.round if watch.listens else None,
             in_order=watch.in_order,
         )
-        outcomes = [
-            Outcome(one.certificate, one.result.status, one.result.n_iter, one.result.history)
-            for one in solved
-        ]
-        watch.done(outcomes)
-        self._judge(outcomes, settings)
+        watch.done(solved)
+        self._judge(solved, settings)
         duals = [
-            one.certificate.scale * one.result.alpha * problem.y
+            one.certificate.scale * one.alpha * problem.y
             for one, problem in zip(solved, problems, strict=True)
         ]
         expansion = Expansion.of(rows.scatter(packed(duals, problems, rows)) * rows.shares, labels)
         with all_or_nothing(self):
-            self._store_common(seen, labels, outcomes)
+            self._store_common(seen, labels, solved)
             self._store_expansion(expansion, X, kernel.kernel)
             if self.warm_start:
                 self._warm = WarmStart.of(problems, solved, rows, labels.codes)

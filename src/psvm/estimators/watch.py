@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from psvm.estimators.base import Outcome
 from psvm.estimators.callbacks import FitReporter
+from psvm.solvers.ledger import Solution
 
 logger = logging.getLogger("psvm")
 
@@ -35,9 +35,9 @@ class FitWatch:
         self._log.round(problem, record)
         return self._reporter.round(problem, record)
 
-    def done(self, outcomes: Sequence[Outcome]) -> None:
+    def done(self, solved: Sequence[Solution]) -> None:
         """The binary problems are solved."""
-        for t, one in enumerate(outcomes):
+        for t, one in enumerate(solved):
             self._log.done(t, one.certificate.gap, one.n_iter, one.status)
 
     def end(self) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,43 +10,6 @@ import numpy.typing as npt
 from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]
-
-
-class Status(Enum):
-    """How a solve ended. The value is the message a user reads."""
-
-    CONVERGED = "the relative duality gap is within tol"
-    MAX_ITER = "stopped after max_iter outer iterations"
-    MAX_TIME = "stopped after max_time seconds"
-    STOPPED = "stopped on request of a callback"
-    STALLED = "the working precision allows no further progress"
-    STATIONARY = (
-        "the kernel is not positive semidefinite: the point is stationary, and the gap measures "
-        "the violation of the optimality conditions, not the distance to a global optimum"
-    )
-    UNBOUNDED = "the dual is unbounded"
-
-    def __str__(self) -> str:
-        return self.name.lower()
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When to stop: at the relative gap ``tol``, or after ``max_iter`` rounds or ``max_time`` s.
-
-    ``on_round`` is called with the record of every outer iteration; a true answer stops the solve.
-    """
-
-    tol: float = 1e-4
-    max_iter: int = -1
-    max_time: float | None = None
-    on_round: Callable[[dict[str, Any]], bool] | None = None
-
-    def spent(self, iteration: int, seconds: float) -> Status | None:
-        """The limit that is reached, if any."""
-        if self.max_time is not None and seconds >= self.max_time:
-            return Status.MAX_TIME
-        return Status.MAX_ITER if 0 <= self.max_iter <= iteration else None
 
 
 @dataclass(frozen=True)
@@ -159,17 +119,6 @@ class LinearStart:
     w: Array
     b: float
     alpha: Array | None = None
-
-
-@dataclass
-class SolveResult:
-    """Dual variables, their decision values without intercept, and the story of the solve."""
-
-    alpha: Array
-    decision: Array
-    status: Status
-    n_iter: int
-    history: list[dict[str, Any]] = field(default_factory=list)
 
 
 def feasible(alpha: Array, y: Array, cost: Array, loss: PNormHinge, fit_intercept: bool) -> Array:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from psvm.mathematics.problem import Status
 from psvm.persistence import container
 from psvm.persistence.errors import ModelFileError, UnsupportedModelError
 from psvm.persistence.soundness import check_sound
 from psvm.rows.kernel import Kernel
+from psvm.solvers.ledger import Status
 
 State = dict[str, Any]
 

@@ -1,1 +1,1 @@
-"""Solvers: one algorithm per module, each a function from a problem to a SolveResult."""
+"""Solvers: one algorithm per module, each a function from a problem to a Solution."""

@@ -8,11 +8,12 @@ from small_data import noisy
 
 from psvm import PSVC
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, KernelProblem
+from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.kernel.face import solve_on_face
 from psvm.solvers.kernel.working_set import solve_working_set
+from psvm.solvers.ledger import Budget, Ledger
 
 
 def problem_of(p, C, fit_intercept=True, n=90, kernel="rbf"):
@@ -25,8 +26,8 @@ def problem_of(p, C, fit_intercept=True, n=90, kernel="rbf"):
 def near_the_optimum(problem, X):
     kernel = TrainingKernel(Kernel("rbf", 0.4), X, [0, len(X)], 1e7, 1)
     start = np.zeros(len(X))
-    budget = Budget(tol=1e-4)
-    return solve_working_set(problem, kernel, start, budget, float32=False, threads=1).alpha
+    stage = Ledger(Budget(tol=1e-4)).stage("working_set")
+    return solve_working_set(problem, kernel, start, stage, float32=False, threads=1).alpha
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -34,16 +35,17 @@ def near_the_optimum(problem, X):
 @pytest.mark.parametrize("p", [1, 1.1, 1.5, 2])
 def test_the_optimum_to_the_last_digits(p, C, fit_intercept):
     problem, K, X = problem_of(p, C, fit_intercept)
-    found = solve_on_face(problem, K, near_the_optimum(problem, X))
+    ledger = Ledger(Budget())
+    found = solve_on_face(problem, K, near_the_optimum(problem, X), ledger)
     assert found is not None
-    assert found.certificate.gap == found.result.history[0]["gap"] <= 1e-11
+    assert found.certificate.gap == ledger.records[0]["gap"] <= 1e-11
     expected = oracle.solve(K, problem.y, problem.cost, p, fit_intercept)
     assert found.certificate.primal == pytest.approx(expected.upper, rel=1e-6)
-    alpha = found.result.alpha
+    alpha = found.alpha
     assert np.all(alpha >= 0.0)
     if fit_intercept:
         assert abs(problem.y @ alpha) <= 1e-9 * alpha.sum()
-    assert found.result.decision == pytest.approx(K @ (problem.y * alpha))
+    assert found.decision == pytest.approx(K @ (problem.y * alpha))
 
 
 def test_equal_rows_have_no_unique_face():
@@ -51,13 +53,13 @@ def test_equal_rows_have_no_unique_face():
     alpha = near_the_optimum(problem, X)
     free = np.flatnonzero((alpha > 0) & (alpha < problem.cost))
     X[free[1]] = X[free[0]]
-    assert solve_on_face(problem, kernel_matrix("rbf", X), alpha) is None
+    assert solve_on_face(problem, kernel_matrix("rbf", X), alpha, Ledger(Budget())) is None
 
 
 @pytest.mark.parametrize(("p", "C"), [(3, 1.0), (1, np.inf)])
 def test_problems_that_are_left_to_others(p, C):
     problem, K, _ = problem_of(p, C)
-    assert solve_on_face(problem, K, np.full(problem.y.size, 0.5)) is None
+    assert solve_on_face(problem, K, np.full(problem.y.size, 0.5), Ledger(Budget())) is None
 
 
 def test_a_start_from_nowhere_does_no_harm():
@@ -65,7 +67,7 @@ def test_a_start_from_nowhere_does_no_harm():
     for seed in range(20):
         problem, K, _ = problem_of(1.5, 10.0)
         alpha = np.random.default_rng(seed).uniform(0.0, 10.0, problem.y.size)
-        found = solve_on_face(problem, K, alpha)
+        found = solve_on_face(problem, K, alpha, Ledger(Budget()))
         assert found is None or found.certificate.gap <= 1e-11
 
 

@@ -11,10 +11,11 @@ from strategies import costs, exponents, seeds
 
 from psvm.mathematics.certificate import certify
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, KernelProblem, Status
+from psvm.mathematics.problem import KernelProblem
 from psvm.solvers.cholesky import cholesky_in_place
 from psvm.solvers.kernel.newton import prox_dual, solve_proximal_newton
 from psvm.solvers.kernel.newton_spaces import FeatureSpace, KernelSpace, space_of
+from psvm.solvers.ledger import Budget, Ledger, Status
 
 
 @given(exponents(1.001), costs, costs, seeds)
@@ -56,7 +57,9 @@ def test_cold_start_reaches_machine_precision(p, fit_intercept):
     X, y = noisy(n=50, seed=4)
     K, cost = kernel_matrix("rbf", X), np.full(50, 2.0)
     problem = KernelProblem.classification([0], y, cost, PNormHinge(p), fit_intercept)
-    result = solve_proximal_newton(problem, space_of(K, y), np.zeros(50), Budget())
+    result = solve_proximal_newton(
+        problem, space_of(K, y), np.zeros(50), Ledger(Budget()).stage("newton")
+    )
     assert result is not None
     assert result.status is Status.CONVERGED
     proof = certify(result.alpha, K @ (result.alpha * y), y, cost, PNormHinge(p), fit_intercept)
@@ -70,8 +73,10 @@ def test_both_spaces_give_the_same_solution(p):
     """Few features or their kernel matrix: one optimum."""
     X, y = noisy(n=60, seed=5)
     problem = KernelProblem.classification([0], y, np.full(60, 3.0), PNormHinge(p))
-    among_rows = solve_proximal_newton(problem, KernelSpace(X @ X.T, y), np.zeros(60), Budget())
-    among_features = solve_proximal_newton(problem, FeatureSpace(X, y), np.zeros(60), Budget())
+    among_rows, among_features = (
+        solve_proximal_newton(problem, space, np.zeros(60), Ledger(Budget()).stage("newton"))
+        for space in (KernelSpace(X @ X.T, y), FeatureSpace(X, y))
+    )
     assert among_rows.decision == pytest.approx(among_features.decision, rel=1e-6, abs=1e-6)
 
 

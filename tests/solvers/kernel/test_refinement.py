@@ -8,11 +8,12 @@ from small_data import noisy
 from psvm import PSVC
 from psvm.mathematics.certificate import certify
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, KernelProblem
+from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.kernel import choose
 from psvm.solvers.kernel.working_set import solve_working_set
+from psvm.solvers.ledger import Budget, Ledger
 
 N, C, TOL = 1500, 300.0, 2e-7
 
@@ -33,9 +34,9 @@ def exact(problem, kernel, alpha):
 
 
 def pair_steps(problem, kernel, alpha, decision=None):
-    budget = Budget(tol=TOL)
+    stage = Ledger(Budget(tol=TOL)).stage("working_set")
     return solve_working_set(
-        problem, kernel, alpha, budget, float32=True, threads=1, decision=decision
+        problem, kernel, alpha, stage, float32=True, threads=1, decision=decision
     )
 
 
@@ -56,9 +57,9 @@ def test_a_fit_stays_in_float32(problem, monkeypatch):
     """Where float32 passes for converged and is not, it goes on from exact values."""
     problem, kernel = problem
     monkeypatch.setattr(TrainingKernel, "float32_is_safe", lambda self, tol: True)
-    solved = choose.solve_kernel(problem, kernel, np.zeros(N), Budget(tol=TOL), threads=1)
+    solved = choose.solve_kernel(problem, kernel, np.zeros(N), Ledger(Budget(tol=TOL)), threads=1)
     assert solved.certificate.gap <= TOL
-    assert {record["solver"] for record in solved.result.history} == {"working_set_float32"}
+    assert {record["solver"] for record in solved.history} == {"working_set_float32"}
 
 
 @pytest.mark.parametrize("error", [0.0, 5e-4, 0.02, 0.5])
@@ -73,12 +74,12 @@ def test_the_certificate_is_exact_whatever_the_solver_says(problem, error, monke
 
     monkeypatch.setattr(choose, "solve_working_set", rounding)
     monkeypatch.setattr(TrainingKernel, "float32_is_safe", lambda self, tol: True)
-    solved = choose.solve_kernel(problem, kernel, np.zeros(N), Budget(tol=1e-3), threads=1)
-    _, gap = exact(problem, kernel, solved.result.alpha)
+    solved = choose.solve_kernel(problem, kernel, np.zeros(N), Ledger(Budget(tol=1e-3)), threads=1)
+    _, gap = exact(problem, kernel, solved.alpha)
     assert solved.certificate.gap == pytest.approx(gap, rel=1e-9)
-    inside = problem.y * (solved.result.decision + solved.certificate.intercept) < 1.0
-    decision, _ = exact(problem, kernel, solved.result.alpha)
-    assert_allclose(solved.result.decision[inside], decision[inside], rtol=1e-9, atol=1e-9)
+    inside = problem.y * (solved.decision + solved.certificate.intercept) < 1.0
+    decision, _ = exact(problem, kernel, solved.alpha)
+    assert_allclose(solved.decision[inside], decision[inside], rtol=1e-9, atol=1e-9)
 
 
 def test_records_go_on_through_refinements(monkeypatch):

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_data import blobs, noisy
 
 from psvm import LinearPSVC
-from psvm.mathematics.problem import Status
+from psvm.solvers.ledger import Status
 
 
 def text(n=200, d=800, seed=0):

@@ -12,7 +12,7 @@ from small_data import noisy, real, separable
 
 from psvm import _core
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, Status
+from psvm.solvers.ledger import Budget, Ledger, Status
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 
 POWERS = [1.0, 1.05, 1.5, 2.0, 3.0, 10.0]
@@ -28,12 +28,15 @@ def text(n=40, d=120, seed=0):
     return X, y
 
 
-def solve(rows, y, cost, p, fit_intercept=True, start=None, cancel=None, **budget):
+def solve(rows, y, cost, p, fit_intercept=True, start=None, cancel=None, on_round=None, **budget):
+    """The answer of the solver, with its records as ``history``."""
     start = np.zeros(y.size) if start is None else start
     cost = np.broadcast_to(np.asarray(cost, dtype=float), y.shape).copy()
-    return solve_coordinate_descent(
-        rows, y, cost, PNormHinge(p), fit_intercept, start, Budget(**budget), cancel=cancel
-    )
+    ledger = Ledger(Budget(**budget), on_round=on_round, cancel=cancel)
+    stage = ledger.stage("coordinate_descent")
+    result = solve_coordinate_descent(rows, y, cost, PNormHinge(p), fit_intercept, start, stage)
+    result.history = ledger.records
+    return result
 
 
 def primal(X, y, cost, p, w, b):
@@ -241,14 +244,15 @@ def test_callback_sees_every_record_and_stops():
     X, y = text(seed=6)
     seen = []
 
-    def on_round(record):
+    def on_round(_, record):
         seen.append(record)
         return len(seen) == 2
 
     result = solve(sp.csr_matrix(X), y, 1.0, 1.0, tol=1e-14, on_round=on_round)
     assert result.status is Status.STOPPED
     assert result.history == seen
-    assert list(seen[0]) == ["iteration", "seconds", "gap", "primal", "dual", "changed"]
+    keys = ["iteration", "seconds", "gap", "primal", "dual", "changed", "solver"]
+    assert list(seen[0]) == keys
     assert [record["iteration"] for record in seen] == [0, result.n_iter]
 
 

@@ -19,23 +19,22 @@ Every stage leaves its name in the ``"solver"`` field of its records.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.mathematics.certificate import best_intercept, certify
-from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status
+from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.blas_threads import one_blas_thread
-from psvm.solvers.certified import Certified
+from psvm.solvers.kernel.candidate import Candidate
 from psvm.solvers.kernel.face import solve_on_face
 from psvm.solvers.kernel.newton import solve_proximal_newton
 from psvm.solvers.kernel.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.kernel.working_set import solve_working_set
+from psvm.solvers.ledger import Ledger, Solution, Status
 from psvm.solvers.sizes import RESCUE, SMALL
 
 Array = npt.NDArray[np.float64]
@@ -57,20 +56,19 @@ def solve_kernel(
     problem: KernelProblem,
     kernel: TrainingKernel,
     alpha: Array,
-    budget: Budget,
+    ledger: Ledger,
     *,
     threads: int,
-    cancel: Any = None,
-) -> Certified:
-    """Solve one problem from a feasible ``alpha`` to the relative gap ``budget.tol``."""
-    stages = _Stages(problem, kernel, budget, threads, cancel)
-    small, few_features = kernel.size <= SMALL, stages.few_features
-    float32 = not small and not stages.newton_first and kernel.float32_is_safe(budget.tol)
+) -> Solution:
+    """Solve one problem from a feasible ``alpha`` to the relative gap of the ledger's budget."""
+    solve, tol = _KernelSolve(problem, kernel, ledger, threads), ledger.budget.tol
+    small, few_features = kernel.size <= SMALL, solve.few_features
+    float32 = not small and not solve.newton_first and kernel.float32_is_safe(tol)
 
-    if stages.newton_first:
-        best = stages.given(alpha)  # Newton needs no better start where its systems are small
+    if solve.newton_first:
+        best = solve.given(alpha)  # Newton needs no better start where its systems are small
     else:
-        best = stages.working_set(
+        best = solve.working_set(
             alpha,
             float32,
             rounds=_FEW_ROUNDS if small else -1,
@@ -78,29 +76,25 @@ def solve_kernel(
             impatient=problem.y.size <= RESCUE,
         )
     if float32:
-        best = stages.refined(best)
-    if stages.over(best):
-        return stages.finish(best)
-    stuck = best.result.status is Status.STALLED and problem.y.size <= RESCUE
-    if small or stuck or (few_features and best.certificate.gap > budget.tol):
-        best = stages.proximal_newton(best)
-    if best.certificate.gap > budget.tol and not stages.over(best):
-        best = stages.working_set(best.result.alpha, float32=False)
-    return stages.finish(best)
+        best = solve.refined(best)
+    if solve.over(best):
+        return solve.closed(best)
+    stuck = best.status is Status.STALLED and problem.y.size <= RESCUE
+    if small or stuck or (few_features and best.certificate.gap > tol):
+        best = solve.proximal_newton(best)
+    if best.certificate.gap > tol and not solve.over(best):
+        best = solve.working_set(best.alpha, float32=False)
+    return solve.closed(best)
 
 
 @dataclass
-class _Stages:
-    """The stages of one solve: what is left of its budget, its records, its certificates."""
+class _KernelSolve:
+    """The stages of one solve, and the certificate of each."""
 
     problem: KernelProblem
     kernel: TrainingKernel
-    budget: Budget
+    ledger: Ledger
     threads: int
-    cancel: Any
-    start: float = field(default_factory=time.perf_counter)
-    history: list[dict[str, Any]] = field(default_factory=list)
-    rounds: int = 0
     indefinite: bool = False
 
     @property
@@ -118,50 +112,17 @@ class _Stages:
         easy = whole <= SMALL or (problem.y.size < whole and problem.y.size <= RESCUE)
         return self.few_features and (problem.hard_margin or not easy)
 
-    def rest(self, solver: str) -> Budget:
-        """What is left of the budget for a stage, whose rounds are told on as this solve's."""
-        rest = self.budget
-        if rest.on_round is not None:
-            tell = rest.on_round
-            rest = replace(rest, on_round=lambda record: tell(self.numbered(record, solver)))
-        if rest.max_time is not None:
-            spent = time.perf_counter() - self.start
-            rest = replace(rest, max_time=max(rest.max_time - spent, 0.0))
-        if rest.max_iter >= 0:
-            rest = replace(rest, max_iter=max(rest.max_iter - self.rounds, 0))
-        return rest
-
-    def unless_cancelled(self, budget: Budget) -> Budget:
-        """A budget that ends with the cancellation of the fit, which C++ looks at by itself."""
-        if self.cancel is None:
-            return budget
-        tell = budget.on_round
-        return replace(
-            budget,
-            on_round=lambda record: (tell is not None and tell(record)) or self.cancel.is_set(),
-        )
-
-    def over(self, best: Certified) -> bool:
+    def over(self, best: Solution) -> bool:
         """Whether no further stage may or can improve on ``best``."""
-        status = best.result.status
-        if status in (Status.STOPPED, Status.MAX_TIME, Status.UNBOUNDED, Status.STATIONARY):
-            return True
-        return status is Status.MAX_ITER and 0 <= self.budget.max_iter <= self.rounds
+        if best.status is Status.MAX_ITER:
+            return self.ledger.rounds_left == 0
+        return best.status not in (Status.CONVERGED, Status.STALLED)
 
-    def numbered(self, record: dict[str, Any], solver: str) -> dict[str, Any]:
-        """The record of a stage as one of the whole solve."""
-        return {
-            **record,
-            "iteration": record["iteration"] + self.rounds,
-            "seconds": record["seconds"] + (self.history[-1]["seconds"] if self.history else 0.0),
-            "solver": solver,
-        }
-
-    def given(self, alpha: Array) -> Certified:
+    def given(self, alpha: Array) -> Solution:
         """The start itself, certified, without the packed rows that pair steps would need."""
         problem = self.problem
         decision = self.kernel.decision(problem.segments, problem.y * alpha, self.threads)
-        return self.certified(SolveResult(alpha, decision, Status.MAX_ITER, 0), "start")
+        return self.certified(Candidate(alpha, decision, Status.MAX_ITER))
 
     def working_set(
         self,
@@ -171,40 +132,36 @@ class _Stages:
         steps: int = -1,
         impatient: bool = False,
         decision: Array | None = None,
-    ) -> Certified:
+    ) -> Solution:
         """Pair steps from ``alpha``, at most ``steps`` in ``rounds`` unless these are negative."""
-        solver = f"working_set_float{32 if float32 else 64}"
-        rest = self.rest(solver)
-        if rounds >= 0 and not 0 <= rest.max_iter <= rounds:
-            rest = replace(rest, max_iter=rounds)
         # Aimed just below tol, so that the gap recomputed in float64 is at most tol.
-        result = solve_working_set(
+        aim = (0.9 if float32 else 0.99) * self.ledger.budget.tol
+        solver = f"working_set_float{32 if float32 else 64}"
+        found = solve_working_set(
             self.problem,
             self.kernel,
             alpha,
-            replace(rest, tol=rest.tol * (0.9 if float32 else 0.99)),
+            self.ledger.stage(solver, tol=aim, rounds=rounds),
             float32=float32,
             threads=self.threads,
             decision=decision,
-            cancel=self.cancel,
             impatient=impatient,
             max_steps=steps,
         )
-        return self.certified(result, solver)
+        return self.certified(found)
 
-    def refined(self, best: Certified) -> Certified:
+    def refined(self, best: Solution) -> Solution:
         """Further float32 steps while they pass for converged, from exact decision values."""
-        while best.result.status is Status.CONVERGED and best.certificate.gap > self.budget.tol:
-            result = best.result
-            again = self.working_set(result.alpha, float32=True, decision=result.decision)
-            if again.certificate.gap > max(0.5 * best.certificate.gap, self.budget.tol):
+        tol = self.ledger.budget.tol
+        while best.status is Status.CONVERGED and best.certificate.gap > tol:
+            again = self.working_set(best.alpha, float32=True, decision=best.decision)
+            if again.certificate.gap > max(0.5 * best.certificate.gap, tol):
                 return min(best, again, key=lambda one: one.certificate.gap)
             best = again
         return best
 
-    def proximal_newton(self, best: Certified) -> Certified:
+    def proximal_newton(self, best: Solution) -> Solution:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""
-        problem, solver = self.problem, "proximal_newton"
         # BLAS threads hardly speed up these systems, and on a busy machine stall them for seconds.
         with one_blas_thread():
             at_once = self.on_face(best)
@@ -215,31 +172,24 @@ class _Stages:
             except np.linalg.LinAlgError:
                 self.indefinite = True
                 return best
-            result = solve_proximal_newton(
-                problem,
+            found = solve_proximal_newton(
+                self.problem,
                 space,
-                best.result.alpha,
-                self.unless_cancelled(self.rest(solver)),
+                best.alpha,
+                self.ledger.stage("proximal_newton"),
                 polish=self.kernel.size <= SMALL,
             )
-        if result is None:
+        if found is None:
             return best
-        polished = self.certified(result, solver)
+        polished = self.certified(found)
         return polished if polished.certificate.gap <= best.certificate.gap else best
 
-    def on_face(self, best: Certified) -> Certified | None:
+    def on_face(self, best: Solution) -> Solution | None:
         """The optimum of a small training set from the face that ``best`` is on, if it is there."""
         if self.kernel.size > SMALL or self.kernel.kernel.function not in _DEFINITE:
             return None
         gram = self.kernel.gram(self.problem.segments, self.threads)
-        found = solve_on_face(self.problem, gram, best.result.alpha)
-        if found is None:
-            return None
-        tell = self.rest("face").on_round
-        if tell is not None:
-            tell(found.result.history[0])
-        self.keep_records(found.result, "face")
-        return found
+        return solve_on_face(self.problem, gram, best.alpha, self.ledger)
 
     def space(self) -> Space:
         """Where Newton's method keeps w."""
@@ -252,31 +202,15 @@ class _Stages:
             return FeatureSpace(X, problem.y)
         return space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
 
-    def certified(self, result: SolveResult, solver: str) -> Certified:
-        """Certify a result from decision values in float64, and keep its records."""
-        problem = self.problem
-        self.keep_records(result, solver)
-        result.decision = self.exact_decision(result)
+    def certified(self, found: Candidate) -> Solution:
+        """Certify what a stage found, from decision values in float64."""
+        problem, decision = self.problem, self.exact_decision(found)
         certificate = certify(
-            result.alpha,
-            result.decision,
-            problem.y,
-            problem.cost,
-            problem.loss,
-            problem.fit_intercept,
+            found.alpha, decision, problem.y, problem.cost, problem.loss, problem.fit_intercept
         )
-        return Certified(result, certificate)
+        return Solution(lambda: found.alpha, certificate, found.status, decision=decision)
 
-    def keep_records(self, result: SolveResult, solver: str) -> None:
-        """Take over the history of a stage."""
-        records = [self.numbered(record, solver) for record in result.history]
-        # A further stage starts where the last one ended; that point is on record already.
-        self.history += [
-            record for record in records if record["iteration"] > self.rounds or not self.history
-        ]
-        self.rounds += result.n_iter
-
-    def exact_decision(self, result: SolveResult) -> Array:
+    def exact_decision(self, found: Candidate) -> Array:
         """Decision values in float64, for all rows that can enter P or D.
 
         Rows outside the margin cost nothing and have no alpha. The solver's float32 values are kept
@@ -284,16 +218,16 @@ class _Stages:
         largest error that the recomputed rows show.
         """
         problem, kernel = self.problem, self.kernel
-        dual = problem.y * result.alpha
+        dual = problem.y * found.alpha
         if kernel.is_at_hand or problem.hard_margin:
             return kernel.decision(problem.segments, dual, self.threads)
         intercept = 0.0
         if problem.fit_intercept:
-            intercept = best_intercept(result.decision, problem.y, problem.cost, problem.loss)
-        margin = problem.y * (result.decision + intercept)
-        decision = result.decision.copy()
+            intercept = best_intercept(found.decision, problem.y, problem.cost, problem.loss)
+        margin = problem.y * (found.decision + intercept)
+        decision = found.decision.copy()
         done = np.zeros(dual.size, dtype=np.bool_)
-        error, asked = 0.0, ~(margin >= 1.0 + _OUTSIDE) | (result.alpha > 0.0)
+        error, asked = 0.0, ~(margin >= 1.0 + _OUTSIDE) | (found.alpha > 0.0)
         while asked.any():
             exact = kernel.decision(problem.segments, dual, self.threads, rows=asked)
             error = np.maximum(error, np.max(np.abs(exact - decision[asked])))
@@ -302,15 +236,6 @@ class _Stages:
             asked = ~(done | (margin >= 1.0 + 10.0 * error))
         return decision
 
-    def finish(self, best: Certified) -> Certified:
-        """The whole story, with a status that agrees with the certificate."""
-        status = best.result.status
-        if best.certificate.gap <= self.budget.tol:
-            indefinite = self.indefinite or status is Status.STATIONARY
-            status = Status.STATIONARY if indefinite else Status.CONVERGED
-        elif status is Status.CONVERGED:
-            status = Status.STALLED
-        best.result = replace(
-            best.result, status=status, n_iter=max(self.rounds, 1), history=self.history
-        )
-        return best
+    def closed(self, best: Solution) -> Solution:
+        """The whole story."""
+        return self.ledger.closed(best, indefinite=self.indefinite)

@@ -13,15 +13,13 @@ degenerate optimum (equal rows, kernels of low rank) is not unique.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
 from psvm.mathematics.certificate import certify
-from psvm.mathematics.problem import KernelProblem, SolveResult, Status, feasible
-from psvm.solvers.certified import Certified
+from psvm.mathematics.problem import KernelProblem, feasible
+from psvm.solvers.ledger import Ledger, Solution, Status
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -35,9 +33,10 @@ _ROUNDING = 1e-13
 _OPTIMAL = 1e-11
 
 
-def solve_on_face(problem: KernelProblem, gram: Array, alpha: Array) -> Certified | None:
+def solve_on_face(
+    problem: KernelProblem, gram: Array, alpha: Array, ledger: Ledger
+) -> Solution | None:
     """The optimum from an alpha near it, given a positive semidefinite kernel matrix, or None."""
-    start = time.perf_counter()
     loss, y, cost = problem.loss, problem.y, problem.cost
     found = None if problem.hard_margin or loss.p > 2.0 else _optimum(problem, gram, alpha)
     if found is None:
@@ -47,15 +46,16 @@ def solve_on_face(problem: KernelProblem, gram: Array, alpha: Array) -> Certifie
     certificate = certify(found, decision, y, cost, loss, problem.fit_intercept)
     if certificate.gap > _OPTIMAL:
         return None
-    record = {
-        "iteration": 1,
-        "seconds": time.perf_counter() - start,
-        "gap": certificate.gap,
-        "primal": certificate.primal,
-        "dual": certificate.dual,
-        "changed": int(np.count_nonzero(found != alpha)),
-    }
-    return Certified(SolveResult(found, decision, Status.CONVERGED, 1, [record]), certificate)
+    ledger.stage("face").tell(
+        {
+            "iteration": 1,
+            "gap": certificate.gap,
+            "primal": certificate.primal,
+            "dual": certificate.dual,
+            "changed": int(np.count_nonzero(found != alpha)),
+        }
+    )
+    return Solution(lambda: found, certificate, Status.CONVERGED, decision=decision)
 
 
 def _optimum(problem: KernelProblem, gram: Array, alpha: Array) -> Array | None:

@@ -16,16 +16,15 @@ Near the solution the number of correct digits doubles at every step, which pair
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from psvm.mathematics.certificate import Certificate, certify
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status, feasible
+from psvm.mathematics.problem import KernelProblem, feasible
+from psvm.solvers.kernel.candidate import Candidate
 from psvm.solvers.kernel.newton_spaces import Space
+from psvm.solvers.ledger import Stage, Status
 from psvm.solvers.newton_rules import (
     MAX_ITERATIONS,
     SlopeSearch,
@@ -79,9 +78,9 @@ def prox_dual(t: Array, sigma: Array | float, cost: Array, loss: PNormHinge) -> 
 
 
 def solve_proximal_newton(
-    problem: KernelProblem, space: Space, alpha: Array, budget: Budget, *, polish: bool = True
-) -> SolveResult | None:
-    """Solve one problem from ``alpha`` to ``budget.tol``, or as exactly as rounding allows.
+    problem: KernelProblem, space: Space, alpha: Array, stage: Stage, *, polish: bool = True
+) -> Candidate | None:
+    """Solve one problem from ``alpha`` to ``stage.tol``, or as exactly as rounding allows.
 
     With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned.
     None is returned when a linear system cannot be solved: then the kernel is not positive
@@ -90,7 +89,7 @@ def solve_proximal_newton(
     try:
         # Far from the solution a large power may overflow: such points are never the best.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return _ProximalNewton(problem, space, alpha, budget, polish).run()
+            return _ProximalNewton(problem, space, alpha, stage, polish).run()
     except np.linalg.LinAlgError:
         return None
 
@@ -99,7 +98,7 @@ class _ProximalNewton:
     """One run; the loop in :meth:`run` reads top to bottom."""
 
     def __init__(
-        self, problem: KernelProblem, space: Space, alpha: Array, budget: Budget, polish: bool
+        self, problem: KernelProblem, space: Space, alpha: Array, stage: Stage, polish: bool
     ) -> None:
         self.polish = polish
         self.y, self.cost = problem.y, problem.cost
@@ -108,10 +107,8 @@ class _ProximalNewton:
         hard = self.hard = problem.hard_margin
         self.loss = PNormHinge(1.0) if hard else problem.loss
         self.mean_cost = 1.0 if hard else float(self.cost.mean())
-        self.space, self.budget = space, budget
-        self.start = time.perf_counter()
+        self.space, self.stage = space, stage
         self.best = (Certificate(np.inf, -np.inf, np.inf, 0.0), alpha, np.zeros_like(alpha))
-        self.history: list[dict[str, Any]] = []
         certificate = self.consider(alpha)
         if not hard and not certificate.primal <= float(self.cost.sum()):
             # Worse than w = 0, b = 0: with a large p such a start costs more than it gives.
@@ -126,7 +123,7 @@ class _ProximalNewton:
             cold = first_sigma(self.loss.p, float(np.median(self.cost)), space.largest)
             self.sigma = trust_in(certificate.gap) * cold
 
-    def run(self) -> SolveResult:
+    def run(self) -> Candidate:
         factor, exactness = growth(self.loss.p)
         # Beyond this the systems of the Newton step are as ill-conditioned as double allows.
         sigma_limit = max(1e11 / self.space.largest, self.sigma)
@@ -163,9 +160,9 @@ class _ProximalNewton:
             idle = idle + 1 if self.best[0].gap > 0.5 * before and not falling else 0
             status = self.stop(iteration, idle, int(np.count_nonzero(weight)))
         certificate, alpha, decision = self.best
-        if status is Status.CONVERGED and certificate.gap > self.budget.tol:
+        if status is Status.CONVERGED and certificate.gap > self.stage.tol:
             status = Status.STALLED
-        return SolveResult(alpha, decision, status, iteration, self.history)
+        return Candidate(alpha, decision, status)
 
     def primal(self) -> float:
         """The primal objective at the present point; of the envelope's norm for a hard margin."""
@@ -175,27 +172,25 @@ class _ProximalNewton:
 
     def stop(self, iteration: int, idle: int, active: int) -> Status | None:
         """Record the iteration; the status if it was the last."""
-        certificate, seconds = self.best[0], time.perf_counter() - self.start
+        certificate = self.best[0]
         record = {
             "iteration": iteration,
-            "seconds": seconds,
             "gap": certificate.gap,
             "primal": certificate.primal,
             "dual": certificate.dual,
             "changed": active,
         }
-        self.history.append(record)
         if self.hard and not self.separable(self.prox(self.margin)[0]):
             return Status.UNBOUNDED
-        asked = self.budget.on_round is not None and self.budget.on_round(record)
+        asked = self.stage.tell(record)
         gap = certificate.gap
-        if iteration >= MAX_ITERATIONS or (gap <= self.budget.tol and not self.polish):
+        if iteration >= MAX_ITERATIONS or (gap <= self.stage.tol and not self.polish):
             return Status.CONVERGED
         if gap <= 1e-16 or (gap <= 1e-15 and idle) or idle >= patience(gap):
             return Status.CONVERGED
         if asked:
             return Status.STOPPED
-        return self.budget.spent(iteration, seconds)
+        return self.stage.spent(iteration)
 
     def separable(self, alpha: Array) -> bool:
         """Whether alpha leaves room for a hard margin of a millionth of the data's radius.

@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm import _core
-from psvm.mathematics.problem import Budget, KernelProblem
+from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.blas_threads import one_blas_thread
-from psvm.solvers.certified import Certified
 from psvm.solvers.kernel.choose import solve_kernel
+from psvm.solvers.ledger import Budget, Ledger, Solution
 from psvm.solvers.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
@@ -30,7 +29,7 @@ def solve_together(
     on_round: Callable[[int, dict[str, Any]], bool] | None,
     *,
     in_order: bool,
-) -> list[Certified]:
+) -> list[Solution]:
     """Solve every problem from its start; they share the kernel's rows, threads and time.
 
     ``on_round``, if given, gets the number of a problem and the record of one of its rounds, and
@@ -42,22 +41,17 @@ def solve_together(
     alone = workers == 1 or in_order
     cancel = _core.Cancel()
 
-    def solve(t: int) -> Certified:
-        rest = budget
-        if on_round is not None:
-            rest = replace(rest, on_round=lambda record: on_round(t, record))
-        if budget.max_time is not None:
-            left = budget.max_time - (time.perf_counter() - began)
-            rest = replace(rest, max_time=max(left, 0.0))
+    def solve(t: int) -> Solution:
+        ledger = Ledger(budget, t, on_round, cancel, began)
         threads = kernel.threads if alone else 1
-        return solve_kernel(problems[t], kernel, starts[t], rest, threads=threads, cancel=cancel)
+        return solve_kernel(problems[t], kernel, starts[t], ledger, threads=threads)
 
     if alone:
         return [solve(t) for t in range(len(problems))]
     _prepare(kernel, budget)
     # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        tasks: list[Future[Certified]] = [pool.submit(solve, t) for t in range(len(problems))]
+        tasks: list[Future[Solution]] = [pool.submit(solve, t) for t in range(len(problems))]
         try:
             # Short waits let the main thread answer signals.
             pending = set(tasks)

@@ -5,14 +5,14 @@ Rounds of select, solve, apply, certify; see ``cpp/working_set.cpp``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from psvm import _core
-from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status
+from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.solvers.kernel.candidate import Candidate
+from psvm.solvers.ledger import Stage, Status
 
 Array = npt.NDArray[np.float64]
 
@@ -21,15 +21,14 @@ def solve_working_set(
     problem: KernelProblem,
     kernel: TrainingKernel,
     alpha: Array,
-    budget: Budget,
+    stage: Stage,
     *,
     float32: bool,
     threads: int,
     decision: Array | None = None,
-    cancel: Any = None,
     impatient: bool = False,
     max_steps: int = -1,
-) -> SolveResult:
+) -> Candidate:
     """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
 
     ``decision`` are the decision values of ``alpha``, where these are known; then the entries, and
@@ -49,19 +48,18 @@ def solve_working_set(
         problem.fit_intercept,
         np.ascontiguousarray(alpha),
         decision,
-        budget.tol,
-        budget.max_iter,
-        budget.max_time,
-        budget.on_round,
+        stage.tol,
+        stage.max_iter,
+        stage.max_time,
+        stage.listener,
         impatient,
         max_steps,
         threads,
-        cancel,
+        stage.ledger.cancel,
     )
-    return SolveResult(
+    stage.take(outcome["history"])
+    return Candidate(
         alpha=outcome["alpha"],
         decision=outcome["decision"],
         status=Status[outcome["status"].upper()],
-        n_iter=outcome["n_iter"],
-        history=outcome["history"],
     )

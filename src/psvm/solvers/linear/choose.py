@@ -14,11 +14,10 @@ are recomputed from the coefficients and dual variables in a pass of their own.
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import Certificate, best_intercept, certify_pair
-from psvm.mathematics.problem import Budget, LinearProblems, LinearStart, Status
+from psvm.mathematics.certificate import best_intercept, certify_pair
+from psvm.mathematics.problem import LinearProblems, LinearStart
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.solvers.blas_threads import one_blas_thread
+from psvm.solvers.ledger import Budget, Ledger, Solution, Status
+from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
-from psvm.solvers.linear.newton import ROUNDING, Outcome
+from psvm.solvers.linear.newton import ROUNDING
 from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.sample_and_sift import solve_newton
 from psvm.solvers.linear.summary import RowSummary, summarise
@@ -62,24 +63,6 @@ _MANY_COLUMNS = 10_000
 _AIM = 0.95
 
 
-@dataclass
-class LinearSolution:
-    """Coefficients of one binary problem, with their certificate and the story of the solve."""
-
-    w: Array
-    certificate: Certificate
-    status: Status
-    n_iter: int
-    history: list[dict[str, Any]]
-    passes: BlockPasses
-    number: int
-
-    @property
-    def alpha(self) -> Array:
-        """Dual variables over all rows of the training set."""
-        return self.passes.best_alpha(self.number)
-
-
 def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str, str]:
     """The solver for problems of this shape, and why."""
     n, d = round(summary.rows * float(np.mean(signs != 0))), summary.features
@@ -101,18 +84,18 @@ def solve_linear(
     problems: LinearProblems,
     starts: Sequence[LinearStart | None],
     budget: Budget,
-    on_round: Callable[[int, dict[str, Any]], bool],
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
     *,
     solver: str,
     threads: int,
     in_order: bool,
-) -> list[LinearSolution]:
+) -> list[Solution]:
     """Solve every problem to the relative gap ``budget.tol``.
 
     ``rows[k]`` is a block of rows, asked for anew at every pass; ``codes`` and ``cost`` of the
-    problems follow the blocks in order. ``on_round`` gets the number of a problem and the record of
-    one of its iterations, and stops that problem by a true answer. With ``in_order`` problems are
-    solved one after the other.
+    problems follow the blocks in order. ``on_round``, if given, gets the number of a problem and
+    the record of one of its iterations, and stops that problem by a true answer. With ``in_order``
+    problems are solved one after the other.
     """
     rows = _stored_well(rows, threads)
     used = _used_columns(rows)
@@ -126,37 +109,38 @@ def solve_linear(
         choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
     )
     cancel = _core.Cancel()
-    passes = BlockPasses(rows, problems, range(len(problems.signs)), threads, summary.shift, cancel)
+    numbers = range(len(problems.signs))
+    passes = BlockPasses(rows, problems, numbers, threads, summary.shift, cancel)
     # Small sets are solved as exactly as rounding allows: the order of rows then does not matter.
     small = summary.rows <= SMALL
-    story = _Story(on_round, budget, name, why)
+    ledgers = [Ledger(budget, t, on_round, cancel) for t in numbers]
     with one_blas_thread():
         if name == "semismooth_newton":
-            story.tol = ROUNDING if small else story.tol
+            tol = ROUNDING if small else _AIM * budget.tol
+            stages = {t: ledgers[t].stage(name, why, tol=tol) for t in numbers}
             given = dict(enumerate(starts))
-            ends = solve_newton(passes, summary, given, story.budget_of, in_order=in_order)
+            ends = solve_newton(passes, summary, given, stages, in_order=in_order)
         else:
-            limit = _patience(summary)
-            ends = _descend(passes, starts, story, limit, threads=1 if in_order else threads)
-            ends |= _finish(passes, summary, ends, story, small=small, in_order=in_order)
-        solutions = _certified(passes, ends, story, small=small)
+            descent = _Descent(passes, starts, ledgers, why, _patience(summary))
+            ends = descent.run(threads=1 if in_order else threads)
+            ends |= _finish(passes, summary, ends, ledgers, small=small, in_order=in_order)
+        solutions = _certified(passes, ends, ledgers, small=small)
     if used is not None:
-        for solution in solutions:
-            w = np.zeros(used.size)
-            w[used] = solution.w
-            solution.w = w
+        everywhere = np.zeros((len(solutions), used.size))
+        everywhere[:, used] = [solution.w for solution in solutions]
+        solutions = [replace(s, w=w) for s, w in zip(solutions, everywhere, strict=True)]
     return solutions
 
 
 def _finish(
     passes: BlockPasses,
     summary: RowSummary,
-    ends: Mapping[int, Outcome],
-    story: _Story,
+    ends: Mapping[int, BestPair],
+    ledgers: Sequence[Ledger],
     *,
     small: bool,
     in_order: bool,
-) -> dict[int, Outcome]:
+) -> dict[int, BestPair]:
     """Newton from where coordinate descent got stuck, and on small sets to the last digits."""
     stuck = {t for t, end in ends.items() if end.status is Status.STALLED}
     solved = {t for t, end in ends.items() if small and end.status is Status.CONVERGED}
@@ -167,10 +151,13 @@ def _finish(
         t: LinearStart(ends[t].w, ends[t].b, passes.best_alpha(t)) for t in unfinished
     }
     why = "coordinate descent would take too long" if stuck else "small set: to the last digits"
-    story.begin("semismooth_newton", why, {t: ends[t].n_iter for t in unfinished})
-    story.tol = ROUNDING if small else story.tol
-    found = solve_newton(passes, summary, starts, story.budget_of, in_order=in_order)
-    return {t: replace(end, n_iter=ends[t].n_iter + end.n_iter) for t, end in found.items()}
+    stages = {
+        t: ledgers[t].stage(
+            "semismooth_newton", why, tol=ROUNDING if small else _AIM * ledgers[t].budget.tol
+        )
+        for t in unfinished
+    }
+    return solve_newton(passes, summary, starts, stages, in_order=in_order)
 
 
 def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
@@ -216,47 +203,9 @@ def _renumbered(rows: Any, used: npt.NDArray[np.bool_]) -> Any:
     return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], int(used.sum())))
 
 
-class _Story:
-    """Budgets and records of all problems of one fit."""
-
-    def __init__(
-        self, on_round: Callable[[int, dict[str, Any]], bool], budget: Budget, solver: str, why: str
-    ) -> None:
-        self.on_round, self.budget = on_round, budget
-        self.start = time.perf_counter()
-        self.tol = _AIM * budget.tol
-        self.history: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
-        self.begin(solver, why, {})
-
-    def begin(self, solver: str, why: str, iterations: dict[int, int]) -> None:
-        """A solver takes over, after so many iterations of each problem."""
-        self.solver, self.why, self.before = solver, why, iterations
-        self.told: set[int] = set()
-
-    def budget_of(self, t: int) -> Budget:
-        """What is left of the budget of a problem, whose iterations are told on as the fit's."""
-        left, iterations = self.budget.max_time, self.budget.max_iter
-        if left is not None:
-            left = max(left - (time.perf_counter() - self.start), 0.0)
-        if iterations >= 0:
-            iterations = max(iterations - self.before.get(t, 0), 0)
-        return Budget(self.tol, iterations, left, on_round=lambda record: self.tell(t, record))
-
-    def tell(self, t: int, record: dict[str, Any]) -> bool:
-        """One iteration of problem t; the record is completed in place."""
-        record["solver"] = self.solver
-        record["iteration"] += self.before.get(t, 0)
-        record["seconds"] = time.perf_counter() - self.start
-        if t not in self.told:
-            self.told.add(t)
-            record["why"] = self.why
-        self.history[t].append(record)
-        return self.on_round(t, record)
-
-
 def _certified(
-    passes: BlockPasses, ends: Mapping[int, Outcome], story: _Story, *, small: bool
-) -> list[LinearSolution]:
+    passes: BlockPasses, ends: Mapping[int, BestPair], ledgers: Sequence[Ledger], *, small: bool
+) -> list[Solution]:
     """Certify every problem, in one pass over the rows."""
     problems = passes.problems
     if small and problems.fit_intercept:
@@ -279,20 +228,12 @@ def _certified(
             lost=np.inf if violated else sums.loss,
             terms=sums.terms,
         )
-        status = end.status
-        if certificate.gap <= story.budget.tol:
-            status = Status.CONVERGED
-        elif status is Status.CONVERGED:
-            status = Status.STALLED
-        solutions.append(
-            LinearSolution(
-                end.w, certificate, status, max(end.n_iter, 1), story.history[t], passes, t
-            )
-        )
+        solution = Solution(partial(passes.best_alpha, t), certificate, end.status, w=end.w)
+        solutions.append(ledgers[t].closed(solution))
     return solutions
 
 
-def _best_intercept(passes: BlockPasses, t: int, end: Outcome) -> float:
+def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
     problems, chosen = passes.problems, passes.taking_part(t)
     decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])[chosen]
     y = problems.signs[t][problems.codes[chosen]].astype(np.float64)
@@ -310,63 +251,57 @@ def _patience(summary: RowSummary) -> int:
     return int(np.clip(100.0 * newton / (4.0 * max(entries, 1.0)), 100, _MOST_PASSES))
 
 
-def _descend(
-    passes: BlockPasses,
-    starts: Sequence[LinearStart | None],
-    story: _Story,
-    limit: int,
-    *,
-    threads: int,
-) -> dict[int, Outcome]:
+@dataclass(frozen=True)
+class _Descent:
     """Coordinate descent on every problem, stuck after ``limit`` passes."""
-    problems = passes.problems
-    X = getattr(passes.rows, "X", None)
-    if X is None:
-        blocks = list(passes.rows)
-        X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
 
-    def solve(t: int) -> Outcome:
+    passes: BlockPasses
+    starts: Sequence[LinearStart | None]
+    ledgers: Sequence[Ledger]
+    why: str
+    limit: int
+
+    def run(self, threads: int) -> dict[int, BestPair]:
+        """Solve the problems, several at a time."""
+        numbers = range(len(self.ledgers))
+        X = self.rows()
+        if threads == 1 or len(numbers) == 1:
+            return {t: self.solve(t, X) for t in numbers}
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                ends = pool.map(lambda t: self.solve(t, X), numbers)
+                return dict(zip(numbers, ends, strict=True))
+            except BaseException:
+                self.passes.cancel.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def rows(self) -> Any:
+        """All rows in one piece."""
+        X = getattr(self.passes.rows, "X", None)
+        if X is None:
+            blocks = list(self.passes.rows)
+            X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
+        return X
+
+    def solve(self, t: int, X: Any) -> BestPair:
+        """Solve one problem; the rows get its alpha to keep."""
+        passes, problems, ledger = self.passes, self.passes.problems, self.ledgers[t]
         y = problems.signs[t][problems.codes].astype(np.float64)
         present = np.flatnonzero(passes.taking_part(t))
         whole = present.size == y.size
         own, y, cost = (X if whole else X[present]), y[present], problems.cost[present]
         alpha = np.zeros(y.size)
-        start = starts[t]
+        start = self.starts[t]
         if start is not None and start.alpha is not None:
             alpha = passes.take_alpha(t, start.alpha)[0][present]
-        budget = story.budget_of(t)
-        within = budget.max_iter < 0 or budget.max_iter > limit
-        found = solve_coordinate_descent(
-            own,
-            y,
-            cost,
-            problems.loss,
-            problems.fit_intercept,
-            alpha,
-            replace(budget, max_iter=limit) if within else budget,
-            cancel=passes.cancel,
+        tol = _AIM * ledger.budget.tol
+        stage = ledger.stage("coordinate_descent", self.why, tol=tol, rounds=self.limit)
+        end = solve_coordinate_descent(
+            own, y, cost, problems.loss, problems.fit_intercept, alpha, stage
         )
-        stuck = within and found.status is Status.MAX_ITER
         everywhere = np.zeros(problems.codes.size)
-        everywhere[present] = found.alpha
+        everywhere[present] = end.alpha
         passes.set_best(t, everywhere)
-        last = found.history[-1]
-        return Outcome(
-            found.w,
-            found.b,
-            last["primal"],
-            last["dual"],
-            Status.STALLED if stuck else found.status,
-            found.n_iter,
-        )
-
-    numbers = range(len(problems.signs))
-    if threads == 1 or len(numbers) == 1:
-        return {t: solve(t) for t in numbers}
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            return dict(zip(numbers, pool.map(solve, numbers), strict=True))
-        except BaseException:
-            passes.cancel.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        stuck = end.status is Status.MAX_ITER and ledger.rounds_left != 0
+        return replace(end, alpha=None, status=Status.STALLED if stuck else end.status)

@@ -6,7 +6,6 @@ See ``cpp/coordinate_descent.cpp``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,10 @@ from scipy import sparse
 
 from psvm import _core
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, Status
+from psvm.solvers.ledger import Stage, Status
+from psvm.solvers.linear.best_pair import BestPair
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass
-class CoordinateResult:
-    """The best primal point, the best feasible dual variables, and the story of the solve.
-
-    The last record of ``history`` has the primal at ``(w, b)`` and the dual at ``alpha``; ``w``
-    need not be ``sum_i alpha_i y_i x_i``.
-    """
-
-    w: Array
-    b: float
-    alpha: Array
-    status: Status
-    n_iter: int
-    history: list[dict[str, Any]] = field(default_factory=list)
 
 
 def solve_coordinate_descent(
@@ -43,16 +27,14 @@ def solve_coordinate_descent(
     loss: PNormHinge,
     fit_intercept: bool,
     start_alpha: Array,
-    budget: Budget,
-    *,
-    cancel: Any = None,
-) -> CoordinateResult:
+    stage: Stage,
+) -> BestPair:
     """Minimise ``1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))^p`` over w and b.
 
     ``rows`` is a C-contiguous array or a canonical CSR matrix of float32 or float64, ``y`` is -1 or
     +1, ``cost > 0`` may be infinite (hard margin, for all rows). ``start_alpha`` lies within the
-    bounds. An iteration of the budget is a pass over the rows that are not settled; there is a
-    record for each check of the gap.
+    bounds. A round of the stage is a pass over the rows that are not settled; there is a
+    record for each check of the gap. ``w`` need not be ``sum_i alpha_i y_i x_i``.
     """
     solve: Callable[..., dict[str, Any]] = _core.solve_coordinate_descent
     features: tuple[Any, ...] = (rows,)
@@ -67,17 +49,20 @@ def solve_coordinate_descent(
         loss.p,
         fit_intercept,
         np.ascontiguousarray(start_alpha, dtype=np.float64),
-        budget.tol,
-        budget.max_iter,
-        budget.max_time,
-        budget.on_round,
-        cancel,
+        stage.tol,
+        stage.max_iter,
+        stage.max_time,
+        stage.listener,
+        stage.ledger.cancel,
     )
-    return CoordinateResult(
+    stage.take(outcome["history"])
+    last = outcome["history"][-1]
+    return BestPair(
         w=outcome["w"],
         b=outcome["b"],
-        alpha=outcome["alpha"],
+        primal=last["primal"],
+        dual=last["dual"],
         status=Status[outcome["status"].upper()],
         n_iter=outcome["n_iter"],
-        history=outcome["history"],
+        alpha=outcome["alpha"],
     )

@@ -20,7 +20,6 @@ Rows may be left out of the iteration with their alpha fixed (sifting): they add
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import Budget, Status
+from psvm.solvers.ledger import Stage, Status
+from psvm.solvers.linear.best_pair import BestPair, relative_gap
 from psvm.solvers.linear.passes import Active, DualSums, Gram, Keep, Order, Pass, Squares, Sums
 from psvm.solvers.linear.systems import (
     FeatureSystem,
@@ -86,7 +86,7 @@ class NewtonTask:
     hard: bool
     fit_intercept: bool
     begin: Begin
-    budget: Budget
+    stage: Stage
     typical_cost: float
     total_cost: float
     largest: float  # largest ||x - shift||^2
@@ -94,30 +94,6 @@ class NewtonTask:
     shift: Array
     fixed: Array | None = None  # of u, in centred coordinates
     fixed_total: float = 0.0
-
-
-@dataclass
-class Outcome:
-    """The best primal and dual values of a run; the alpha of the latter is kept by the rows."""
-
-    w: Array
-    b: float
-    primal: float
-    dual: float
-    status: Status
-    n_iter: int
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return relative_gap(self.primal, self.dual)
-
-
-def relative_gap(primal: float, dual: float) -> float:
-    """``(P - D) / P``, infinite where nothing is proved."""
-    if not (np.isfinite(primal) and np.isfinite(dual)):
-        return np.inf
-    return max(primal - dual, 0.0) / max(abs(primal), float(np.finfo(np.float64).tiny))
 
 
 def balanced_dual(
@@ -162,8 +138,8 @@ def in_lockstep(
     return outcomes
 
 
-def semismooth_newton(task: NewtonTask) -> Generator[Order, Any, Outcome]:
-    """Solve one problem to ``task.budget.tol``; see the module's text."""
+def semismooth_newton(task: NewtonTask) -> Generator[Order, Any, BestPair]:
+    """Solve one problem to ``task.stage.tol``; see the module's text."""
     # Far from the solution a large power may overflow: such points are never the best.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return (yield from _SemismoothNewton(task).run())
@@ -173,9 +149,8 @@ class _SemismoothNewton:
     """One run. Coordinates are centred: ``b`` belongs to features less their shift."""
 
     def __init__(self, task: NewtonTask) -> None:
-        self.task, self.budget = task, task.budget
+        self.task, self.stage = task, task.stage
         self.p = 1.0 if task.hard else task.loss.p
-        self.start = time.perf_counter()
         self.d = task.shift.size
         self.fixed = np.zeros(self.d + 1) if task.fixed is None else task.fixed
         self.delta = self.p == 1.0  # at p = 1 few alpha change in a step
@@ -189,7 +164,7 @@ class _SemismoothNewton:
         # alpha = 0 is feasible unless rows are fixed.
         nothing = 0.0 if task.fixed is None else -np.inf
         primal, dual = task.begin.bounds or (np.inf, nothing)
-        self.best = Outcome(self.u[:-1], 0.0, primal, dual, Status.MAX_ITER, 0)
+        self.best = BestPair(self.u[:-1], 0.0, primal, dual)
         self.best_u = self.u
         self.sums: Sums
         self.settled = 0
@@ -197,7 +172,7 @@ class _SemismoothNewton:
 
     # --- the loop --------------------------------------------------------------------------------
 
-    def run(self) -> Generator[Order, Any, Outcome]:
+    def run(self) -> Generator[Order, Any, BestPair]:
         factor, exactness = growth(self.p)
         yield from self.begin()
         idle, iteration, lowest, smallest = 0, 0, np.inf, np.inf
@@ -231,14 +206,14 @@ class _SemismoothNewton:
                 break
             decrement = last_decrement = max(-float(self.gradient @ direction), 0.0)
             # 3. Step.
-            tol = max(self.budget.tol, _NEAR)
+            tol = max(self.stage.tol, _NEAR)
             near = decrement + self.sums.moved < 3.0 * tol * abs(self.primal())
             step = yield from self.step(direction, linearise=near)
             stepped_fully = step == 1.0
             # 4. Gap. Newton's own, linearised alpha proves one where the exact one lags.
             before = self.best.gap
             yield from self.consider(self.sums.dual, linearised=False)
-            if near and self.best.gap > self.budget.tol and stepped_fully:
+            if near and self.best.gap > self.stage.tol and stepped_fully:
                 yield from self.consider(self.sums.linearised, linearised=True)
             # Far away the primal falls, sigma grows, or the decrement of the envelope falls, for
             # long before any gap is proved: weights over six decades take hundreds of steps.
@@ -274,7 +249,7 @@ class _SemismoothNewton:
     def recentre(self, factor: float) -> Orders:
         """Outer step."""
         # Near the solution of a smooth loss a larger sigma only costs digits.
-        small = self.sums.moved < 1e-5 * self.budget.tol * abs(self.primal())
+        small = self.sums.moved < 1e-5 * self.stage.tol * abs(self.primal())
         if self.p == 1.0 or not small or self.best.gap > 0.01:
             self.sigma = min(self.sigma * factor, self.sigma_limit)
         yield from self.evaluate(
@@ -283,10 +258,9 @@ class _SemismoothNewton:
 
     def stop(self, iteration: int, idle: int) -> Status | None:
         """Record the iteration; the status if it was the last."""
-        gap, seconds = self.best.gap, time.perf_counter() - self.start
+        gap = self.best.gap
         record = {
             "iteration": iteration,
-            "seconds": seconds,
             "gap": gap,
             "primal": self.best.primal,
             "dual": self.best.dual,
@@ -294,16 +268,16 @@ class _SemismoothNewton:
         }
         if self.task.hard and not self.separable():
             return Status.UNBOUNDED
-        asked = self.budget.on_round is not None and self.budget.on_round(record)
-        if gap <= max(self.budget.tol, ROUNDING):
+        asked = self.stage.tell(record)
+        if gap <= max(self.stage.tol, ROUNDING):
             # P - D is a difference: below rounding, a few more steps still gain digits of w.
             self.settled += 1
-            if self.budget.tol > ROUNDING or self.settled > _POLISH_STEPS:
+            if self.stage.tol > ROUNDING or self.settled > _POLISH_STEPS:
                 return Status.CONVERGED
         if asked:
             return Status.STOPPED
         stuck = iteration >= MAX_ITERATIONS or idle >= patience(gap)
-        return self.budget.spent(iteration, seconds) or (Status.STALLED if stuck else None)
+        return self.stage.spent(iteration) or (Status.STALLED if stuck else None)
 
     # --- the rows --------------------------------------------------------------------------------
 
@@ -352,7 +326,7 @@ class _SemismoothNewton:
         value, factors = self.dual_value(dual)
         gap = relative_gap(self.best.primal, value)
         # Keeping alpha is a pass over the state of the rows: not for every small gain.
-        better = gap < 0.5 * self.best.gap or gap <= self.budget.tol < self.best.gap
+        better = gap < 0.5 * self.best.gap or gap <= self.stage.tol < self.best.gap
         first = not self.kept and value > self.best.dual
         if np.isfinite(value) and (better or first):
             yield Keep(linearised, factors)

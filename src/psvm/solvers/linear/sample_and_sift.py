@@ -9,7 +9,7 @@ a single pass over all rows tells whether the guess was right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.mathematics.problem import Budget, LinearProblems, LinearStart, Status
+from psvm.mathematics.problem import LinearProblems, LinearStart
+from psvm.solvers.ledger import Stage, Status
+from psvm.solvers.linear.best_pair import BestPair, relative_gap
 from psvm.solvers.linear.newton import (
     Begin,
     NewtonTask,
-    Outcome,
     balanced_dual,
     in_lockstep,
-    relative_gap,
     semismooth_newton,
 )
 from psvm.solvers.linear.passes import BlockPasses, Keep, Pass, Sums, block_sizes
@@ -32,7 +32,6 @@ from psvm.solvers.linear.summary import RowSummary, summarise
 from psvm.solvers.newton_rules import first_sigma, trust_in
 
 Array = npt.NDArray[np.float64]
-BudgetOf = Callable[[int], Budget]
 
 # A sample pays from here on: rows per feature, and entries (ijcnn1, skin_nonskin: twice as fast;
 # a9a and w8a, with fewer rows per feature, slower).
@@ -48,25 +47,25 @@ def solve_newton(
     passes: BlockPasses,
     summary: RowSummary,
     starts: Mapping[int, LinearStart | None],
-    budget_of: BudgetOf,
+    stages: Mapping[int, Stage],
     *,
     in_order: bool,
-) -> dict[int, Outcome]:
+) -> dict[int, BestPair]:
     """Solve problems of ``passes`` from their starts; their best alpha stays with the rows."""
-    newton = _Newton(passes, summary, budget_of)
+    newton = _Newton(passes, summary, dict(stages))
     if not in_order:
         return newton.solve(starts)
-    outcomes: dict[int, Outcome] = {}
+    ends: dict[int, BestPair] = {}
     for t, start in starts.items():
-        outcomes |= newton.solve({t: start})
-    return outcomes
+        ends |= newton.solve({t: start})
+    return ends
 
 
 @dataclass
 class _Newton:
     passes: BlockPasses
     summary: RowSummary
-    budget_of: BudgetOf
+    stages: dict[int, Stage]
     costs: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -78,11 +77,11 @@ class _Newton:
         given = self.summary.shift
         return np.zeros(self.summary.features) if given is None else given
 
-    def solve(self, starts: Mapping[int, LinearStart | None]) -> dict[int, Outcome]:
+    def solve(self, starts: Mapping[int, LinearStart | None]) -> dict[int, BestPair]:
         """Solve some problems together."""
         cold = [t for t, start in starts.items() if start is None]
         begins = self.warm({t: start for t, start in starts.items() if start is not None})
-        done: dict[int, Outcome] = {}
+        done: dict[int, BestPair] = {}
         if cold and self.many_rows:
             sampled, delta = self.sampled(cold)
             if self.problems.loss.p == 1.0:
@@ -92,11 +91,7 @@ class _Newton:
             nothing = np.zeros(self.summary.features)
             begins |= {t: Begin(nothing, 0.0) for t in cold}
         runs = {t: semismooth_newton(self.task(t, begin)) for t, begin in begins.items()}
-        outcomes = in_lockstep(self.passes.answer, runs)
-        for t, outcome in outcomes.items():
-            if t in done:  # what sifting did before it gave up
-                outcome.n_iter += done[t].n_iter
-        return done | outcomes
+        return done | in_lockstep(self.passes.answer, runs)
 
     def task(self, t: int, begin: Begin) -> NewtonTask:
         typical, total = self.cost_of(t)
@@ -105,7 +100,7 @@ class _Newton:
             hard=self.problems.hard_margin,
             fit_intercept=self.problems.fit_intercept,
             begin=begin,
-            budget=self.budget_of(t),
+            stage=self.stages[t],
             typical_cost=1.0 if self.problems.hard_margin else typical,
             total_cost=total,
             largest=self.summary.largest,
@@ -179,12 +174,10 @@ class _Newton:
         passes = BlockPasses(
             rows, problems, numbers, self.passes.threads, summary.shift, self.passes.cancel
         )
-
-        def budget_of(t: int) -> Budget:
-            whole = self.budget_of(t)
-            return replace(whole, tol=max(_SAMPLE_TOL, whole.tol), on_round=None)
-
-        ends = _Newton(passes, summary, budget_of).solve(dict.fromkeys(numbers))
+        stages = {
+            t: self.stages[t].ledger.aside(max(_SAMPLE_TOL, self.stages[t].tol)) for t in numbers
+        }
+        ends = _Newton(passes, summary, stages).solve(dict.fromkeys(numbers))
         delta = float(np.sqrt((d + 1) / chosen.size))
         begins = {}
         for t, end in ends.items():
@@ -211,15 +204,12 @@ class _Newton:
 
     def sift(
         self, begins: dict[int, Begin], delta: float
-    ) -> tuple[dict[int, Outcome], dict[int, Begin]]:
+    ) -> tuple[dict[int, BestPair], dict[int, Begin]]:
         """Solve the rows near the margin alone, as long as that goes well.
 
-        Returns the outcomes, and where the whole method should begin for those that are not done.
+        Returns where they ended, and where the whole method should begin for those not done.
         """
-        outcomes = {
-            t: Outcome(begin.w, begin.b, np.inf, 0.0, Status.MAX_ITER, 0)
-            for t, begin in begins.items()
-        }
+        ends = {t: BestPair(begin.w, begin.b, np.inf, 0.0) for t, begin in begins.items()}
         for t in begins:
             self.passes.set_best(t, np.zeros(self.problems.codes.size))
         left, rest = dict(begins), dict[int, Begin]()
@@ -227,20 +217,22 @@ class _Newton:
             band = _BAND * delta * 2.0**attempt
             sums = self.at_band(left, band)
             for t, begin in list(left.items()):
-                outcome = outcomes[t]
-                if self.judged(t, outcome, begin, sums[t]):
+                best = ends[t]
+                if self.judged(t, best, begin, sums[t]):
                     del left[t]
                 elif attempt == _ATTEMPTS or sums[t].active > _LARGEST_BAND * self.passes.count(t):
                     self.passes.set_centre(t, self.passes.best_alpha(t))
                     sigma = self.cost_of(t)[0] / delta
-                    bounds = outcome.primal, outcome.dual
-                    rest[t] = Begin(outcome.w, outcome.b, "keep", sigma, bounds)
+                    bounds = best.primal, best.dual
+                    rest[t] = Begin(best.w, best.b, "keep", sigma, bounds)
+                    stage = self.stages[t]
+                    self.stages[t] = stage.ledger.stage(stage.solver, tol=stage.tol)
                     del left[t]
                 else:
-                    left[t] = self.solve_band(t, outcome, sums[t], delta * 2.0**attempt)
+                    left[t] = self.solve_band(t, best, sums[t], delta * 2.0**attempt)
             if not left:
                 break
-        return outcomes, rest
+        return ends, rest
 
     def at_band(self, begins: dict[int, Begin], band: float) -> dict[int, Sums]:
         """Margins at the given points, with alpha going from 0 to its cost across the band."""
@@ -251,36 +243,35 @@ class _Newton:
             orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
         return self.passes.answer(orders)
 
-    def judged(self, t: int, outcome: Outcome, begin: Begin, sums: Sums) -> bool:
+    def judged(self, t: int, best: BestPair, begin: Begin, sums: Sums) -> bool:
         """Whether P at ``begin`` and the best D end the solve; puts them on record."""
         primal = 0.5 * float(begin.w @ begin.w) + sums.loss
-        if primal < outcome.primal:
-            outcome.primal, outcome.w, outcome.b = primal, begin.w, begin.b
+        if primal < best.primal:
+            best.primal, best.w, best.b = primal, begin.w, begin.b
         dual, factors = self.dual_value(sums)
-        if dual > outcome.dual:
+        if dual > best.dual:
             self.passes.answer({t: Keep(False, factors)})
-            outcome.dual = dual
-        budget = self.budget_of(t)
+            best.dual = dual
+        stage = self.stages[t]
         record = {
-            "iteration": outcome.n_iter,
-            "gap": outcome.gap,
-            "primal": outcome.primal,
-            "dual": outcome.dual,
+            "iteration": best.n_iter,
+            "gap": best.gap,
+            "primal": best.primal,
+            "dual": best.dual,
             "changed": sums.active,
         }
-        asked = budget.on_round is not None and budget.on_round(record)
-        if outcome.gap <= budget.tol:
-            outcome.status = Status.CONVERGED
+        asked = stage.tell(record)
+        if best.gap <= stage.tol:
+            best.status = Status.CONVERGED
         elif asked:
-            outcome.status = Status.STOPPED
+            best.status = Status.STOPPED
         else:
-            # What the budget has left of its time counts from now.
-            spent = budget.spent(outcome.n_iter, 0.0)
-            outcome.status = spent or outcome.status
+            spent = stage.spent(best.n_iter)
+            best.status = spent or best.status
             return spent is not None
         return True
 
-    def solve_band(self, t: int, outcome: Outcome, sums: Sums, delta: float) -> Begin:
+    def solve_band(self, t: int, best: BestPair, sums: Sums, delta: float) -> Begin:
         """Solve the rows strictly inside the band; the others keep their alpha."""
         inside = self.passes.active_rows(t)
         problems = LinearProblems(
@@ -303,18 +294,19 @@ class _Newton:
         fixed = np.append(image - balance * self.shift, balance)
         fixed_total = float(sums.dual.alpha.sum() - alpha[inside].sum())
         sigma = self.cost_of(t)[0] / delta
+        stage = self.stages[t]
         task = replace(
-            self.task(t, Begin(outcome.w, outcome.b, "half_cost", sigma)),
+            self.task(t, Begin(best.w, best.b, "half_cost", sigma)),
+            stage=stage.ledger.aside(0.5 * stage.tol),
             fixed=fixed,
             fixed_total=fixed_total,
         )
-        task = replace(task, budget=replace(task.budget, tol=0.5 * task.budget.tol, on_round=None))
-        found: Outcome = in_lockstep(passes.answer, {t: semismooth_newton(task)})[t]
-        outcome.n_iter += found.n_iter
-        if found.dual > outcome.dual:
+        found: BestPair = in_lockstep(passes.answer, {t: semismooth_newton(task)})[t]
+        best.n_iter += found.n_iter
+        if found.dual > best.dual:
             alpha[inside] = passes.best_alpha(t)
             self.passes.set_best(t, alpha)
-            outcome.dual = found.dual
+            best.dual = found.dual
         return Begin(found.w, found.b)
 
 

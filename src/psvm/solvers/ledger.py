@@ -1,0 +1,233 @@
+"""What a solve has done and may still do: limits, stages, records, status.
+
+A fit has one :class:`Budget`, and a :class:`Ledger` for each of its problems. A solve goes through
+stages, one solver after the other; each asks its :class:`Stage` what is left and tells it of every
+round. How it all ended is a :class:`Solution`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.mathematics.certificate import Certificate
+
+Array = npt.NDArray[np.float64]
+Record = dict[str, Any]
+
+
+class Status(Enum):
+    """How a solve ended. The value is the message a user reads."""
+
+    CONVERGED = "the relative duality gap is within tol"
+    MAX_ITER = "stopped after max_iter outer iterations"
+    MAX_TIME = "stopped after max_time seconds"
+    STOPPED = "stopped on request of a callback"
+    STALLED = "the working precision allows no further progress"
+    STATIONARY = (
+        "the kernel is not positive semidefinite: the point is stationary, and the gap measures "
+        "the violation of the optimality conditions, not the distance to a global optimum"
+    )
+    UNBOUNDED = "the dual is unbounded"
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: at the relative gap ``tol``, or after ``max_iter`` rounds or ``max_time`` s.
+
+    Rounds are those of one problem, seconds those of the whole fit.
+    """
+
+    tol: float = 1e-4
+    max_iter: int = -1
+    max_time: float | None = None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The solution of one problem, certified.
+
+    Attributes
+    ----------
+    gather_alpha : callable
+        Gives the dual variables. (Those of a linear problem stay in the blocks of its rows: many
+        problems of very many rows do not fit into memory twice.)
+    certificate : Certificate
+        P, D and gap of the dual variables with w; the intercept.
+    status : Status
+        How the solve ended.
+    n_iter : int
+        Rounds of all stages.
+    history : list of dict
+        A record of each of them.
+    decision : ndarray
+        Decision values of the rows without the intercept; of kernel problems only.
+    w : ndarray
+        Coefficients of the features; of linear problems only.
+    """
+
+    gather_alpha: Callable[[], Array]
+    certificate: Certificate
+    status: Status
+    n_iter: int = 0
+    history: list[Record] = field(default_factory=list)
+    decision: Array = field(default_factory=lambda: np.empty(0))
+    w: Array = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def alpha(self) -> Array:
+        """Dual variables of all rows."""
+        return self.gather_alpha()
+
+
+@dataclass
+class Ledger:
+    """The account of one problem.
+
+    Attributes
+    ----------
+    budget : Budget
+        The limits of the fit.
+    number : int
+        The problem's number in the fit.
+    on_round : callable or None
+        Who listens: gets the number and the record of a round, and stops the solve by a true
+        answer.
+    cancel : _core.Cancel or None
+        Set when the whole fit is given up. C++ looks at it by itself.
+    began : float
+        When the fit began, by ``time.perf_counter``: its problems share its seconds.
+    records : list of dict
+        The rounds so far, numbered through all stages, with seconds since this ledger was opened.
+    rounds : int
+        How many these are.
+    stopped : bool
+        Whether the listener, or a cancelled fit, wants the solve to end.
+    """
+
+    budget: Budget
+    number: int = 0
+    on_round: Callable[[int, Record], bool] | None = None
+    cancel: Any = None
+    began: float = field(default_factory=time.perf_counter)
+    records: list[Record] = field(default_factory=list)
+    rounds: int = 0
+    stopped: bool = False
+    opened: float = field(default_factory=time.perf_counter, init=False)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since this ledger was opened."""
+        return time.perf_counter() - self.opened
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds the fit may still take; None without a limit."""
+        limit = self.budget.max_time
+        return None if limit is None else max(limit - (time.perf_counter() - self.began), 0.0)
+
+    @property
+    def rounds_left(self) -> int:
+        """Rounds until the limit; negative without one."""
+        limit = self.budget.max_iter
+        return -1 if limit < 0 else max(limit - self.rounds, 0)
+
+    def stage(
+        self, solver: str, why: str | None = None, *, tol: float | None = None, rounds: int = -1
+    ) -> Stage:
+        """A solver takes over, to the gap ``tol``, for at most ``rounds`` unless negative."""
+        left = self.rounds_left
+        return Stage(
+            ledger=self,
+            solver=solver,
+            why=why,
+            tol=self.budget.tol if tol is None else tol,
+            max_iter=rounds if left < 0 else left if rounds < 0 else min(left, rounds),
+        )
+
+    def aside(self, tol: float) -> Stage:
+        """A stage within the same limits for another problem, of which nobody is told."""
+        unheard = Ledger(replace(self.budget, max_iter=self.rounds_left), began=self.began)
+        return unheard.stage("aside", tol=tol)
+
+    def closed(self, solution: Solution, *, indefinite: bool = False) -> Solution:
+        """The whole story, with a status that agrees with the certificate."""
+        status = solution.status
+        if solution.certificate.gap <= self.budget.tol:
+            indefinite = indefinite or status is Status.STATIONARY
+            status = Status.STATIONARY if indefinite else Status.CONVERGED
+        elif status is Status.CONVERGED:
+            status = Status.STALLED
+        return replace(solution, status=status, n_iter=max(self.rounds, 1), history=self.records)
+
+
+@dataclass
+class Stage:
+    """One solver's part of a solve: its tolerance and rounds, and how it tells of these.
+
+    ``why`` it got its part stands in its first record.
+    """
+
+    ledger: Ledger
+    solver: str
+    why: str | None
+    tol: float
+    max_iter: int
+
+    def __post_init__(self) -> None:
+        self.before, self.began = self.ledger.rounds, self.ledger.seconds
+        self.is_new = True
+
+    @property
+    def max_time(self) -> float | None:
+        """Seconds left; None without a limit."""
+        return self.ledger.seconds_left
+
+    @property
+    def listener(self) -> Callable[[Record], bool] | None:
+        """Whom C++ is to tell of a round; None where nobody listens: it would wait for Python."""
+        return None if self.ledger.on_round is None else self.tell
+
+    def tell(self, record: Record) -> bool:
+        """Put a round of this stage on record; a true answer asks it to stop.
+
+        ``record["iteration"]`` counts from the beginning of the stage, and so do its seconds, if
+        it has any.
+        """
+        ledger, iteration = self.ledger, self.before + record["iteration"]
+        ledger.rounds = iteration
+        # Where a stage starts, the last one ended; that point is on record already.
+        known = self.is_new and record["iteration"] == 0 and bool(ledger.records)
+        self.is_new = False
+        if not known or self.why is not None:
+            seconds = self.began + record["seconds"] if "seconds" in record else ledger.seconds
+            told = {**record, "iteration": iteration, "seconds": seconds, "solver": self.solver}
+            if self.why is not None:
+                told["why"], self.why = self.why, None
+            ledger.records.append(told)
+            if ledger.on_round is not None and ledger.on_round(ledger.number, told):
+                ledger.stopped = True
+        if ledger.cancel is not None and ledger.cancel.is_set():
+            ledger.stopped = True
+        return ledger.stopped
+
+    def take(self, history: list[Record]) -> None:
+        """The records of a C++ solver after its end; those it told of are here already."""
+        if self.listener is None:
+            for record in history:
+                self.tell(record)
+
+    def spent(self, iteration: int) -> Status | None:
+        """The limit that is reached after so many rounds of this stage, if any."""
+        if self.max_time == 0.0:
+            return Status.MAX_TIME
+        return Status.MAX_ITER if 0 <= self.max_iter <= iteration else None
