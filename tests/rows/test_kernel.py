@@ -7,7 +7,7 @@ from referee import SHAPES, dense, kernel_matrix
 from small_data import noisy
 
 from psvm.rows import kernel_matrix as module
-from psvm.rows.kernel import Kernel, resolve_gamma
+from psvm.rows.kernel import KERNELS, Kernel, KernelFacts, facts_of, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
 
 FUNCTIONS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "exponential")
@@ -28,6 +28,31 @@ def features(columns, sparse, rows=70, seed=0):
         X[5] = 0.0
     X[3] = X[11]  # a repeated row: distance exactly 0
     return X
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_facts_are_true_of_the_formula(function):
+    """What the table says of a kernel, read off its matrix; also what it does not say."""
+    facts, X = facts_of(function), features(3, sparse=False)
+    K = kernel_matrix(function, X)
+    unit = np.allclose(np.diag(K), 1.0) and K.min() >= 0.0
+    shifted = np.allclose(kernel_matrix(function, X + 1.0), K)
+    assert facts.of_difference == (unit and shifted)
+    assert facts.is_product == np.allclose(K, X @ X.T)
+    _, entries = next(Kernel(function, gamma=0.7, coef0=-1.0).blocks(X, X, 1))
+    assert facts.definite == (np.linalg.eigvalsh(entries)[0] > -1e-10)
+    squares = np.add.outer((X**2).sum(axis=1), (X**2).sum(axis=1)) - 2.0 * X @ X.T
+    assert facts.of_squares == np.allclose(np.exp(-SHAPES["gamma"] * squares), K)
+    for name, other in (("gamma", 0.1), ("coef0", 3.0), ("degree", 5)):
+        changed = Kernel(function, **{**SHAPES, name: other}).product(X, X, np.ones(70), 1)
+        assert (name in facts.parameters) == (not np.allclose(changed, K.sum(axis=1))), name
+
+
+def test_facts_of_what_is_not_computed_here():
+    for function in ("precomputed", lambda X, Z: X @ Z.T):
+        facts = facts_of(function)
+        assert facts == KernelFacts(of_features=False, exact_if_sparse=False)
+    assert set(KERNELS) == {*FUNCTIONS, "precomputed"}
 
 
 def training(function, X, starts=None):

@@ -218,6 +218,8 @@ class PSVC(PNormClassifier):
     def _fit_from(self, head: HeadStart | None, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit the model with what a search knows of it."""
         settings = self._check_settings()
+        if not callable(self.kernel):
+            check.check_choice("kernel", self.kernel, KERNELS)
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
@@ -287,8 +289,6 @@ class PSVC(PNormClassifier):
         self, X: Any, rows: npt.NDArray[np.intp], weight: Array, starts: list[int]
     ) -> TrainingKernel:
         """The kernel matrix over the given rows of X, in their order."""
-        if not callable(self.kernel):
-            check.check_choice("kernel", self.kernel, KERNELS)
         if isinstance(self.gamma, str):
             check.check_choice("gamma", self.gamma, ("scale", "auto"))
         else:

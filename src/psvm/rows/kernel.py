@@ -30,10 +30,63 @@ from psvm import _core
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "exponential", "precomputed")
 
-# Kernels of x - z: a common shift of all rows changes nothing but the rounding errors.
-_OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
+@dataclass(frozen=True)
+class KernelFacts:
+    """What is true of a kernel function whatever its parameters are.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+        Which of gamma (a width), coef0 and degree it has.
+    of_features : bool
+        Values are computed here from features, not given as a matrix or by a callable.
+    is_product : bool
+        ``K(x, z) = <x, z>``: a model is a vector of weights.
+    definite : bool
+        Every kernel matrix is positive semidefinite.
+    of_difference : bool
+        A function of x - z with values in [0, 1] and K(x, x) = 1. A common shift of all rows
+        changes nothing but the rounding errors, so rows are centred first.
+    of_squares : bool
+        Computed from ``|x|^2 + |z|^2 - 2 <x, z>``, which cancels for close rows.
+    of_absolute : bool
+        The norm of a row that enters is the sum of its absolute values.
+    exact_if_sparse : bool
+        CSR matrices lose no digits against arrays.
+    """
+
+    parameters: tuple[str, ...] = ()
+    of_features: bool = True
+    is_product: bool = False
+    definite: bool = False
+    of_difference: bool = False
+    of_squares: bool = False
+    of_absolute: bool = False
+    exact_if_sparse: bool = True
+
+
+_FACTS = {
+    "linear": KernelFacts(is_product=True, definite=True),
+    "poly": KernelFacts(("gamma", "coef0", "degree")),
+    "rbf": KernelFacts(("gamma",), definite=True, of_difference=True, of_squares=True),
+    "sigmoid": KernelFacts(("gamma", "coef0")),
+    "laplacian": KernelFacts(("gamma",), definite=True, of_difference=True, of_absolute=True),
+    # The distance of sparse rows is the root of a cancelled difference.
+    "exponential": KernelFacts(
+        ("gamma",), definite=True, of_difference=True, exact_if_sparse=False
+    ),
+    "precomputed": KernelFacts(of_features=False, exact_if_sparse=False),
+}
+_OF_CALLABLES = KernelFacts(of_features=False, exact_if_sparse=False)
+
+KERNELS = tuple(_FACTS)
+
+
+def facts_of(function: str | Callable[[Any, Any], Any]) -> KernelFacts:
+    """What is true of a kernel, given by name or as a callable."""
+    return _FACTS[function] if isinstance(function, str) else _OF_CALLABLES
+
 
 # Kernel values in memory at once during a product, in bytes.
 _BLOCK_BYTES = 64 * 2**20
@@ -88,9 +141,14 @@ class Kernel:
     degree: int = 3
 
     @property
+    def facts(self) -> KernelFacts:
+        """What is true of the function, whatever the parameters."""
+        return facts_of(self.function)
+
+    @property
     def of_features(self) -> bool:
-        """Whether the kernel is computed here from features (not given as values or a callable)."""
-        return isinstance(self.function, str) and self.function != "precomputed"
+        """Whether values are computed here from features."""
+        return self.facts.of_features
 
     def points(self, X: Any, dtype: type, shift: Array | None, starts: Sequence[int]) -> Any:
         """X packed as the columns of a kernel matrix with entries of type ``dtype``."""
@@ -106,7 +164,7 @@ class Kernel:
 
     def shift(self, X: Any) -> Array | None:
         """What to subtract from every row to lose the fewest digits, or None."""
-        if self.function not in _OF_DIFFERENCE or sp.issparse(X):
+        if not self.facts.of_difference or sp.issparse(X):
             return None
         return np.asarray(X.mean(axis=0, dtype=np.float64))
 
@@ -117,7 +175,7 @@ class Kernel:
         """
         if not sp.issparse(X) or X.shape[1] <= _WIDE:
             return X
-        return compact(X, np.unique(support.indices), self.function == "laplacian")
+        return compact(X, np.unique(support.indices), self.facts.of_absolute)
 
     def blocks(self, X: Any, support: Any, threads: int) -> Iterator[tuple[slice, Array]]:
         """Blocks ``K(support, X[rows])`` in float64, of bounded memory, with their ``rows``.
@@ -143,7 +201,7 @@ class Kernel:
 
     def product(self, X: Any, support: Any, coef: Array, threads: int) -> Array:
         """``K(X, support) @ coef`` for one vector ``coef``, in float64 and bounded memory."""
-        if self.function == "linear":
+        if self.facts.is_product:
             return np.asarray(X @ weights_of(support, coef)).astype(np.float64, copy=False)
         out = np.zeros(X.shape[0])
         if support.shape[0] == 0:

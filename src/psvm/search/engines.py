@@ -69,7 +69,7 @@ def choose_engines(
     """The engines for this kernel and number of rows; ``model`` makes whole fits."""
     n, n_gammas = codes.size, len(grid.gammas)
     whole_fits = RowSearch(model, X, codes, weight, grid, folds, problems)
-    linear = kernel.function == "linear"
+    linear = kernel.facts.is_product
     if linear and n > _FEW_ROWS:
         return Engines(whole_fits, whole_fits)
     tasks = sum(len(own) for own in problems)

@@ -12,12 +12,10 @@ import numpy.typing as npt
 from sklearn.model_selection import ParameterGrid
 
 from psvm.estimators import validation as check
-from psvm.rows.kernel import resolve_gamma
+from psvm.rows.kernel import facts_of, resolve_gamma
 
 Array = npt.NDArray[np.float64]
 
-# Kernels without a width.
-_NO_GAMMA = ("linear", "precomputed")
 # The grids that a number asks for, as multiples of the scale of the data.
 _C_RANGE = (0.1, 100.0)
 _GAMMA_RANGE = (0.1, 10.0)
@@ -69,7 +67,7 @@ def make_grid(ps: Any, Cs: Any, gammas: Any, *, kernel: Any, X: Any, weight: Arr
         values["C"] = [check.check_C(C) for C in _listed("Cs", Cs)]
     if np.isinf(values["C"]).any():
         raise ValueError("`Cs` must be finite: a hard margin may not exist in some split.")
-    if kernel not in _NO_GAMMA:
+    if "gamma" in facts_of(kernel).parameters:
         values["gamma"] = _widths(gammas, X, weight)
     for name, items in values.items():
         if len(set(items)) < len(items):

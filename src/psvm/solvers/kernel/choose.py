@@ -47,8 +47,6 @@ _FEW_ROUNDS = 5
 _FEW_STEPS = 10
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
-# Kernels that are positive semidefinite whatever their parameters.
-_DEFINITE = ("linear", "rbf", "laplacian", "exponential")
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
 
@@ -106,7 +104,7 @@ class _Stages:
     @property
     def few_features(self) -> bool:
         """Whether this is a linear kernel with so few features that w is the better unknown."""
-        if self.kernel.kernel.function != "linear":
+        if not self.kernel.kernel.facts.is_product:
             return False
         n, d = self.problem.y.size, self.kernel.X.shape[1]
         return d < n and n * float(d) ** 2 <= _FEW_OPERATIONS
@@ -229,7 +227,7 @@ class _Stages:
 
     def on_face(self, best: Certified) -> Certified | None:
         """The optimum of a small training set from the face that ``best`` is on, if it is there."""
-        if self.kernel.size > SMALL or self.kernel.kernel.function not in _DEFINITE:
+        if self.kernel.size > SMALL or not self.kernel.kernel.facts.definite:
             return None
         gram = self.kernel.gram(self.problem.segments, self.threads)
         found = solve_on_face(self.problem, gram, best.result.alpha)
