@@ -26,6 +26,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
+from psvm.rows.sizes import BLOCK_ENTRIES, CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -88,11 +89,8 @@ def facts_of(function: str | Callable[[Any, Any], Any]) -> KernelFacts:
     return _FACTS[function] if isinstance(function, str) else _OF_CALLABLES
 
 
-# Kernel values in memory at once during a product, in bytes.
-_BLOCK_BYTES = 64 * 2**20
-
-# Rows centred at once for gamma="scale".
-_GAMMA_ROWS = 2**14
+# Sparse rows worked on at once, and rows centred for gamma="scale"; packed rows at least.
+_MANY_ROWS, _FEW_ROWS = 2**14, 2**10
 
 # Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
 _WIDE = 2**16
@@ -114,8 +112,8 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     mean = float(np.einsum("i,i->", share, np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()))
     variance = 0.0
     # In blocks: a centred copy of X may not fit in memory.
-    for begin in range(0, X.shape[0], _GAMMA_ROWS):
-        rows = slice(begin, begin + _GAMMA_ROWS)
+    for begin in range(0, X.shape[0], _MANY_ROWS):
+        rows = slice(begin, begin + _MANY_ROWS)
         block = X[rows]
         if sp.issparse(block):
             # The zeros that are not stored deviate by the mean, too.
@@ -184,7 +182,7 @@ class Kernel:
         column numbers of the support vectors.
         """
         m = support.shape[0]
-        step = max(1, _BLOCK_BYTES // (8 * max(m, 1)))
+        step = max(1, BLOCK_ENTRIES // max(m, 1))
         packed = self._packed(support) if self.of_features else None
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, min(begin + step, X.shape[0]))
@@ -211,8 +209,7 @@ class Kernel:
                 out[rows] = coef @ values
             return out
         source, every, shift = self._packed(support)
-        # Entries are never stored here; blocks of 8 MB of features bound the packed copy.
-        step = max(1024, 2**20 // max(X.shape[1], 1)) if not sp.issparse(X) else 2**14
+        step = rows_to_pack(X)  # entries are never stored here
         for begin in range(0, X.shape[0], step):
             block = self.narrow(X[begin : begin + step], support)
             columns = self.points(block, np.float64, shift, [0, block.shape[0]])
@@ -241,6 +238,14 @@ def weights_of(support: Any, coef: Array) -> Array:
         return np.asarray(coef @ support)
     centre = support.mean(axis=0, dtype=np.float64) if support.shape[0] else 0.0
     return np.asarray(coef @ (support - centre) + math.fsum(coef) * centre)
+
+
+def rows_to_pack(X: Any, dtype: type = np.float64) -> int:
+    """How many rows of X to pack at once as points of a kernel, so that the copy stays small."""
+    if sp.issparse(X):
+        return _MANY_ROWS
+    entries = CHUNK_ENTRIES * 8 // np.dtype(dtype).itemsize
+    return max(_FEW_ROWS, entries // max(int(X.shape[1]), 1))
 
 
 def kernel_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:

@@ -13,12 +13,10 @@ import scipy.sparse as sp
 
 from psvm import _core
 from psvm.rows.kernel import Kernel, kernel_values
+from psvm.rows.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-
-# Rows up to which the float64 matrix is computed once and kept (318 rows: fits twice as fast).
-_FEW_ROWS = 500
 
 
 def _callable_matrix(
@@ -66,6 +64,8 @@ class TrainingKernel:
         Threads for one pass over the matrix.
     stored : ndarray of float32 or None
         The matrix itself, if somebody has computed it.
+    most_kept : int
+        Rows up to which the float64 matrix is computed once and kept.
     """
 
     kernel: Kernel
@@ -74,6 +74,7 @@ class TrainingKernel:
     cache_bytes: float
     threads: int
     stored: npt.NDArray[Any] | None = None
+    most_kept: int = SMALL
     _caches: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -117,7 +118,8 @@ class TrainingKernel:
     @cached_property
     def _whole(self) -> Array | None:
         """The matrix itself in float64, of few rows: solvers and certificates read it."""
-        if self.size > _FEW_ROWS or not self.kernel.of_features or self.kernel.facts.is_product:
+        facts = self.kernel.facts
+        if self.size > self.most_kept or not facts.of_features or facts.is_product:
             return None
         every, segments = np.arange(self.size), list(range(len(self.starts) - 1))
         return np.asarray(self._matrix(np.float64).rows(every, 1, segments=segments))

@@ -22,13 +22,11 @@ import scipy.sparse as sp
 from psvm import _core
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.rows.sizes import MANY_FEATURES
 
 Array = npt.NDArray[np.float64]
 Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
-# Entries of a row from which distances are worth keeping: with fewer, an entry is computed again
-# sooner than it is read (five widths: 57 features equal, 256 features 1.7 times faster if kept).
-_MANY_FEATURES = 128
 # Features up to which no matrix is stored: at 10 and 22 an entry is computed about as fast as read,
 # and no thread waits for a matrix or touches fresh memory (20,000 rows: 1.7 times faster); at 36
 # computing takes twice as long.
@@ -132,7 +130,7 @@ class GramSource:
         if not kernel.facts.of_squares or n_gammas < 2:
             return False
         entries = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        return bool(entries > _MANY_FEATURES)
+        return bool(entries > MANY_FEATURES)
 
     @property
     def size(self) -> int:

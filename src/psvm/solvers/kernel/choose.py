@@ -30,21 +30,18 @@ import scipy.sparse as sp
 from psvm.mathematics.certificate import best_intercept, certify
 from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.certified import Certified
 from psvm.solvers.kernel.face import solve_on_face
 from psvm.solvers.kernel.newton import solve_proximal_newton
 from psvm.solvers.kernel.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.kernel.working_set import solve_working_set
-from psvm.solvers.sizes import RESCUE, SMALL
 
 Array = npt.NDArray[np.float64]
 
 # Rounds of pair steps before Newton takes over: enough for a good start.
 _FEW_ROUNDS = 5
-# Pair steps per row before Newton takes over a linear kernel with few features: then the two take
-# about as long, and easy pairs of classes are done (30 and 100 measured slower on hard ones).
-_FEW_STEPS = 10
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
@@ -72,7 +69,7 @@ def solve_kernel(
             alpha,
             float32,
             rounds=_FEW_ROUNDS if small else -1,
-            steps=_FEW_STEPS * problem.y.size if few_features else -1,
+            steps=FEW_STEPS * problem.y.size if few_features else -1,
             impatient=problem.y.size <= RESCUE,
         )
     if float32:
