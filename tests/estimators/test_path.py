@@ -172,7 +172,7 @@ def test_grids_are_sorted_and_each_value_once():
     assert path.Cs.tolist() == [0.1, 10.0]
     assert path.seconds.shape == (3, 2)
     assert path.index(1.5, 10) == (1, 1)
-    np.testing.assert_allclose(psvm_path(X, y, ps=1.5, Cs=3).Cs, [0.01, 1.0, 100.0])
+    np.testing.assert_allclose(psvm_path(X, y, ps=1.5, Cs=4).Cs, [0.1, 1.0, 10.0, 100.0])
 
 
 def test_scores_are_those_of_the_models():
@@ -293,7 +293,7 @@ def test_verbose_reports_every_model(caplog):
         ({"ps": 0.5}, "`p` must be a finite float >= 1, got 0.5"),
         ({"ps": []}, r"`ps` must be a number or a list of numbers >= 1, got \[\]"),
         ({"ps": ["two"]}, "`p` must be a finite float >= 1, got 'two'"),
-        ({"Cs": 0}, "`Cs` must be a number of costs >= 1 or a list of costs, got 0"),
+        ({"Cs": 0}, "`Cs` must be a list, or a number of values >= 1, got 0"),
         ({"Cs": 1.5}, "`Cs` must be an int or a list of numbers > 0, got 1.5"),
         ({"Cs": True}, "`Cs` must be an int or a list of numbers > 0, got True"),
         ({"Cs": [1, -1]}, "`C` must be a float > 0"),

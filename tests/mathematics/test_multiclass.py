@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from sklearn.utils.multiclass import _ovr_decision_function
 from strategies import seeds
 
-from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one, pair_products, votes_of_pairs
+from psvm.mathematics.multiclass import (
+    class_pairs,
+    class_scores,
+    pack_one_vs_one,
+    pair_products,
+    predicted_codes,
+    votes_of_pairs,
+)
 
 
 def test_pairs_are_in_lexicographic_order():
@@ -38,6 +45,18 @@ def test_votes_agree_with_scikit_learn(classes, seed):
     decisions = rng.normal(size=(20, classes * (classes - 1) // 2))
     expected = _ovr_decision_function(decisions < 0, -decisions, classes)
     assert votes_of_pairs(decisions, classes) == pytest.approx(expected)
+
+
+def test_scores_of_classes_and_who_has_the_largest():
+    """Of two classes one value whose sign decides; of more one column each."""
+    values = np.array([[0.5, -1.0, 0.2], [-0.1, 0.3, 0.4]])
+    assert class_scores(values[:, :1], 2, "ovo").tolist() == [0.5, -0.1]
+    assert predicted_codes(np.array([0.5, -0.1, 0.0])).tolist() == [1, 0, 0]
+    assert class_scores(values, 3, "ovr") is values
+    assert predicted_codes(values).tolist() == [0, 2]
+    by_votes = class_scores(values, 3, "ovo")
+    assert by_votes == pytest.approx(votes_of_pairs(values, 3))
+    assert predicted_codes(by_votes).tolist() == [2, 1]  # one vote each, then two of two
 
 
 def test_confidence_never_outweighs_a_vote():

@@ -6,17 +6,10 @@ import scipy.sparse as sp
 from referee import SHAPES, dense, kernel_matrix
 from small_data import noisy
 
-from psvm.rows import kernel_matrix as module
-from psvm.rows.kernel import Kernel, resolve_gamma
+from psvm.rows.kernel import KERNELS, Kernel, KernelFacts, facts_of, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
 
 FUNCTIONS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "exponential")
-
-
-@pytest.fixture(autouse=True)
-def computed(monkeypatch):
-    """Entries are computed from features here, although there are few rows."""
-    monkeypatch.setattr(module, "_FEW_ROWS", 0)
 
 
 def features(columns, sparse, rows=70, seed=0):
@@ -30,9 +23,35 @@ def features(columns, sparse, rows=70, seed=0):
     return X
 
 
-def training(function, X, starts=None):
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_facts_are_true_of_the_formula(function):
+    """What the table says of a kernel, read off its matrix; also what it does not say."""
+    facts, X = facts_of(function), features(3, sparse=False)
+    K = kernel_matrix(function, X)
+    unit = np.allclose(np.diag(K), 1.0) and K.min() >= 0.0
+    shifted = np.allclose(kernel_matrix(function, X + 1.0), K)
+    assert facts.of_difference == (unit and shifted)
+    assert facts.is_product == np.allclose(K, X @ X.T)
+    _, entries = next(Kernel(function, gamma=0.7, coef0=-1.0).blocks(X, X, 1))
+    assert facts.definite == (np.linalg.eigvalsh(entries)[0] > -1e-10)
+    squares = np.add.outer((X**2).sum(axis=1), (X**2).sum(axis=1)) - 2.0 * X @ X.T
+    assert facts.of_squares == np.allclose(np.exp(-SHAPES["gamma"] * squares), K)
+    for name, other in (("gamma", 0.1), ("coef0", 3.0), ("degree", 5)):
+        changed = Kernel(function, **{**SHAPES, name: other}).product(X, X, np.ones(70), 1)
+        assert (name in facts.parameters) == (not np.allclose(changed, K.sum(axis=1))), name
+
+
+def test_facts_of_what_is_not_computed_here():
+    for function in ("precomputed", lambda X, Z: X @ Z.T):
+        facts = facts_of(function)
+        assert facts == KernelFacts(of_features=False, exact_if_sparse=False)
+    assert set(KERNELS) == {*FUNCTIONS, "precomputed"}
+
+
+def training(function, X, starts=None, most_kept=0):
+    """Entries are computed from features unless asked for, although there are few rows."""
     kernel = Kernel(function, **SHAPES)
-    return TrainingKernel(kernel, X, starts or [0, X.shape[0]], 1e6, 2)
+    return TrainingKernel(kernel, X, starts or [0, X.shape[0]], 1e6, 2, most_kept=most_kept)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 16, 33])
@@ -59,7 +78,7 @@ def test_powers_of_two():
     """2^x to the digits of float32 and float64, over whole panels and all exponents."""
     distance = np.arange(0.0, 120.0, 1 / 64)
     kernel = Kernel("laplacian", gamma=np.log(2.0))  # 2^-distance
-    packed = TrainingKernel(kernel, distance[:, None], [0, distance.size], 1e6, 1)
+    packed = TrainingKernel(kernel, distance[:, None], [0, distance.size], 1e6, 1, most_kept=0)
     for matrix, accuracy in ((packed.float64, 4e-16), (packed.float32, 1.5e-7)):
         values = np.asarray(matrix.rows(np.array([0]), 1))[0].astype(float)
         # The exponents are exact but for gamma times log2 e, which is rounded.
@@ -131,9 +150,8 @@ def test_product_of_all_rows(function, sparse, rows):
     "asked", ["none", "support", "support and more", "not all support", "no support"]
 )
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_decision_of_some_rows(function, asked, most, monkeypatch):
+def test_decision_of_some_rows(function, asked, most):
     """Computed from features, and read from the matrix of few rows."""
-    monkeypatch.setattr(module, "_FEW_ROWS", most)
     X = features(4, sparse=False, rows=200)
     rng = np.random.default_rng(0)
     dual = rng.normal(size=200) * (rng.random(200) < 0.5)
@@ -144,7 +162,7 @@ def test_decision_of_some_rows(function, asked, most, monkeypatch):
         rows[::3] = True
     elif asked == "not all support":
         rows[::3] = False
-    values = training(function, X).decision([0], dual, 2, rows=rows)
+    values = training(function, X, most_kept=most).decision([0], dual, 2, rows=rows)
     K = kernel_matrix(function, X)
     assert values == pytest.approx((K @ dual)[rows], abs=1e-11 * np.abs(K).max() * 200)
 
@@ -223,12 +241,11 @@ def test_float32_is_used_where_it_is_safe():
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("segments", [[0, 1, 2], [0, 2]])
-def test_matrix_of_few_rows(function, segments, monkeypatch):
+def test_matrix_of_few_rows(function, segments):
     """The whole matrix or that of some segments, computed once or from features."""
     X = features(5, sparse=False)
     for most in (0, 500):
-        monkeypatch.setattr(module, "_FEW_ROWS", most)
-        matrix = training(function, X, [0, 20, 45, 70])
+        matrix = training(function, X, [0, 20, 45, 70], most)
         assert matrix.is_at_hand == (most > 0 and function != "linear")
         chosen = matrix.columns(segments)
         K = kernel_matrix(function, X)[np.ix_(chosen, chosen)]

@@ -6,16 +6,16 @@ import time
 import warnings
 from collections.abc import Iterator
 from copy import copy
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_array, column_or_1d
 
 from psvm.estimators import validation as check
+from psvm.estimators.cost_grid import is_count, spread_costs
 from psvm.estimators.labels import class_codes
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.path_result import KernelParameter, PSVMPath
@@ -75,8 +75,8 @@ def psvm_path(
     ps : float or array-like, default=(1, 1.25, 1.5, 2, 3)
         Exponents, each a finite number >= 1.
     Cs : int, or array-like of float, default=10
-        Costs, finite and > 0; an int is the number of values from 0.01 to 100, evenly spaced in
-        the logarithm.
+        Costs, finite and > 0. A number asks for so many values, evenly spaced by factor from 0.1
+        to 100 around the scale of the data, as in :class:`psvm.PSVCCV`.
     kernel : str or callable, default="rbf"
         As for :class:`psvm.PSVC`. "linear" is solved by :class:`psvm.LinearPSVC`.
     gamma, degree, coef0
@@ -131,7 +131,7 @@ def psvm_path(
     >>> bool(path.dual_gap.max() <= 1e-4)
     True
     """
-    grid = _Grid(_exponents(ps), _costs(Cs))
+    grid = _Grid(_exponents(ps), _costs(Cs, kernel, X, sample_weight))
     y = column_or_1d(y, warn=True)
     if (X_val is None) != (y_val is None):
         given, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
@@ -248,12 +248,12 @@ def _exponents(ps: Any) -> Array:
     return np.unique([check.check_p(p) for p in values])
 
 
-def _costs(Cs: Any) -> Array:
+def _costs(Cs: Any, kernel: KernelParameter, X: Any, sample_weight: Any) -> Array:
     """The costs, ascending and without repetition."""
-    if isinstance(Cs, Integral) and not isinstance(Cs, bool):
-        if Cs < 1:
-            raise ValueError(f"`Cs` must be a number of costs >= 1 or a list of costs, got {Cs}.")
-        return np.logspace(-2.0, 2.0, int(Cs))
+    if is_count(Cs):
+        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+        weight = check.check_weights(sample_weight, X)
+        return np.array(spread_costs(int(Cs), kernel, check.canonical(X), weight))
     values = np.asarray(Cs, dtype=object)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`Cs` must be an int or a list of numbers > 0, got {Cs!r}.")

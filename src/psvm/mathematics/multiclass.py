@@ -95,6 +95,20 @@ def votes_of_pairs(decisions: Array, n_classes: int) -> Array:
     return np.ascontiguousarray((votes + confidence / (3.0 * (np.abs(confidence) + 1.0))).T)
 
 
+def class_scores(values: Array, n_classes: int, multi_class: str) -> Array:
+    """One score per class (of two the second only) from values of shape (n, n_problems)."""
+    if n_classes == 2:
+        return values[:, 0]
+    return votes_of_pairs(values, n_classes) if multi_class == "ovo" else values
+
+
+def predicted_codes(scores: Array) -> Codes:
+    """The class of the largest score."""
+    if scores.ndim == 1:
+        return (scores > 0.0).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1))
+
+
 def certain_side(decision: Array, bound: Array) -> tuple[Codes, Mask]:
     """The class of two by the sign of a decision, and where it is sure.
 

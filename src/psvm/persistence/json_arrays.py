@@ -62,14 +62,9 @@ def to_json(model: Any) -> dict[str, Any]:
         "scores": "problems" if rule.scores_per_problem else "classes",
     }
     if kernel is not None and rule.expansion is not None:
-        name = str(kernel.function)
-        if name != "precomputed":
-            found["kernel"]["gamma"] = kernel.gamma
+        found["kernel"] |= {name: getattr(kernel, name) for name in kernel.facts.parameters}
+        if kernel.of_features:
             found["vectors"] = rule.expansion.dense_vectors.tolist()
-        if name in ("poly", "sigmoid"):
-            found["kernel"]["coef0"] = kernel.coef0
-        if name == "poly":
-            found["kernel"]["degree"] = kernel.degree
     return found
 
 

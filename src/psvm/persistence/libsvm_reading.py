@@ -15,7 +15,7 @@ from psvm.estimators.svc import PSVC
 from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one
 from psvm.persistence.errors import ModelFileError
 from psvm.persistence.libsvm_text import LIBSVM_NAMES
-from psvm.rows.kernel import Kernel
+from psvm.rows.kernel import Kernel, facts_of
 
 Array = npt.NDArray[np.float64]
 
@@ -112,11 +112,12 @@ class _Reader:
         if not theirs or theirs[0] not in _KERNELS:
             raise self._wrong(f"`kernel_type` must be one of {', '.join(_KERNELS)}, got {theirs}")
         ours = _KERNELS[theirs[0]]
+        parameters = facts_of(ours).parameters
         return Kernel(
             ours,
-            self._floats("gamma", 1)[0] if ours in ("poly", "rbf", "sigmoid") else 1.0,
-            self._floats("coef0", 1)[0] if ours in ("poly", "sigmoid") else 0.0,
-            self._integers("degree", 1)[0] if ours == "poly" else 3,
+            self._floats("gamma", 1)[0] if "gamma" in parameters else 1.0,
+            self._floats("coef0", 1)[0] if "coef0" in parameters else 0.0,
+            self._integers("degree", 1)[0] if "degree" in parameters else 3,
         )
 
     def _read_vectors(self, k: int, total: int) -> tuple[Array, sp.csr_matrix]:

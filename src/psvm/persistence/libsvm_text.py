@@ -126,12 +126,9 @@ def _lines(expansion: KernelExpansion, intercept: Array, labels: list[int]) -> I
         labels, counts = labels[::-1], counts[::-1]
         order = np.roll(order, counts[0])
     yield f"svm_type c_svc\nkernel_type {LIBSVM_NAMES[name]}\n"
-    if name == "poly":
-        yield f"degree {kernel.degree}\n"
-    if name in ("poly", "rbf", "sigmoid"):
-        yield f"gamma {kernel.gamma!r}\n"
-    if name in ("poly", "sigmoid"):
-        yield f"coef0 {kernel.coef0!r}\n"
+    for parameter in ("degree", "gamma", "coef0"):
+        if parameter in kernel.facts.parameters:
+            yield f"{parameter} {getattr(kernel, parameter)!r}\n"
     yield f"nr_class {k}\ntotal_sv {order.size}\n"
     yield f"rho {_joined(-intercept + 0.0)}\n"
     yield f"label {' '.join(map(str, labels))}\nnr_sv {' '.join(map(str, counts))}\nSV\n"

@@ -15,9 +15,7 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
-# Entries of a block: a pass over one takes some 10 ms, so that an interrupt is soon answered.
-# (Blocks of 2^21 to 2^25 entries measured alike, 2^18 cost 20 % more.)
-BLOCK_ENTRIES = 2**23
+from psvm.rows.sizes import BLOCK_ENTRIES
 
 
 class ArrayBlocks(Sequence[Any]):

@@ -18,16 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm.rows.sizes import CHUNK_ENTRIES, SMALL
+
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint64]
 
-# Share of the rows that must vanish for merging to pay, and rows up to which it always does: small
-# problems without equal rows are solved at once (see ``solvers.face``).
+# Share of the rows that must vanish for merging to pay. Of a small set it always does: without
+# equal rows it is solved at once (see ``solvers.kernel.face``).
 _WORTH = 0.05
-_FEW = 500
-# Entries hashed at a time.
-_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def find_equal_rows(X: Any, codes: Codes, worth: float = _WORTH) -> EqualRows:
     order = np.argsort(hashes, kind="stable")
     begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
     vanish = n - int(begins.sum())
-    if vanish == 0 or (n > _FEW and vanish < worth * n):
+    if vanish == 0 or (n > SMALL and vanish < worth * n):
         return no_equal_rows(n)
     first = order[begins]  # the sort is stable: the first of its group
     group = np.empty(n, dtype=np.intp)
@@ -110,7 +109,7 @@ def _hashed_rows(X: Any) -> Hashes:
         np.cumsum(_mixed(_bits(X.data) + salt[X.indices]), out=sums[1:])
         return np.asarray(np.diff(sums[X.indptr]))
     hashes = np.empty(X.shape[0], dtype=np.uint64)
-    step = max(1, _BLOCK // max(X.shape[1], 1))
+    step = max(1, CHUNK_ENTRIES // max(X.shape[1], 1))
     for begin in range(0, X.shape[0], step):
         rows = slice(begin, begin + step)
         hashes[rows] = _mixed(_bits(X[rows]) + salt).sum(axis=1)

@@ -26,20 +26,71 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
+from psvm.rows.sizes import BLOCK_ENTRIES, CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "exponential", "precomputed")
 
-# Kernels of x - z: a common shift of all rows changes nothing but the rounding errors.
-_OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
+@dataclass(frozen=True)
+class KernelFacts:
+    """What is true of a kernel function whatever its parameters are.
 
-# Kernel values in memory at once during a product, in bytes.
-_BLOCK_BYTES = 64 * 2**20
+    Attributes
+    ----------
+    parameters : tuple of str
+        Which of gamma (a width), coef0 and degree it has.
+    of_features : bool
+        Values are computed here from features, not given as a matrix or by a callable.
+    is_product : bool
+        ``K(x, z) = <x, z>``: a model is a vector of weights.
+    definite : bool
+        Every kernel matrix is positive semidefinite.
+    of_difference : bool
+        A function of x - z with values in [0, 1] and K(x, x) = 1. A common shift of all rows
+        changes nothing but the rounding errors, so rows are centred first.
+    of_squares : bool
+        Computed from ``|x|^2 + |z|^2 - 2 <x, z>``, which cancels for close rows.
+    of_absolute : bool
+        The norm of a row that enters is the sum of its absolute values.
+    exact_if_sparse : bool
+        CSR matrices lose no digits against arrays.
+    """
 
-# Rows centred at once for gamma="scale".
-_GAMMA_ROWS = 2**14
+    parameters: tuple[str, ...] = ()
+    of_features: bool = True
+    is_product: bool = False
+    definite: bool = False
+    of_difference: bool = False
+    of_squares: bool = False
+    of_absolute: bool = False
+    exact_if_sparse: bool = True
+
+
+_FACTS = {
+    "linear": KernelFacts(is_product=True, definite=True),
+    "poly": KernelFacts(("gamma", "coef0", "degree")),
+    "rbf": KernelFacts(("gamma",), definite=True, of_difference=True, of_squares=True),
+    "sigmoid": KernelFacts(("gamma", "coef0")),
+    "laplacian": KernelFacts(("gamma",), definite=True, of_difference=True, of_absolute=True),
+    # The distance of sparse rows is the root of a cancelled difference.
+    "exponential": KernelFacts(
+        ("gamma",), definite=True, of_difference=True, exact_if_sparse=False
+    ),
+    "precomputed": KernelFacts(of_features=False, exact_if_sparse=False),
+}
+_OF_CALLABLES = KernelFacts(of_features=False, exact_if_sparse=False)
+
+KERNELS = tuple(_FACTS)
+
+
+def facts_of(function: str | Callable[[Any, Any], Any]) -> KernelFacts:
+    """What is true of a kernel, given by name or as a callable."""
+    return _FACTS[function] if isinstance(function, str) else _OF_CALLABLES
+
+
+# Sparse rows worked on at once, and rows centred for gamma="scale"; packed rows at least.
+_MANY_ROWS, _FEW_ROWS = 2**14, 2**10
 
 # Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
 _WIDE = 2**16
@@ -61,8 +112,8 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     mean = float(np.einsum("i,i->", share, np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()))
     variance = 0.0
     # In blocks: a centred copy of X may not fit in memory.
-    for begin in range(0, X.shape[0], _GAMMA_ROWS):
-        rows = slice(begin, begin + _GAMMA_ROWS)
+    for begin in range(0, X.shape[0], _MANY_ROWS):
+        rows = slice(begin, begin + _MANY_ROWS)
         block = X[rows]
         if sp.issparse(block):
             # The zeros that are not stored deviate by the mean, too.
@@ -88,9 +139,14 @@ class Kernel:
     degree: int = 3
 
     @property
+    def facts(self) -> KernelFacts:
+        """What is true of the function, whatever the parameters."""
+        return facts_of(self.function)
+
+    @property
     def of_features(self) -> bool:
-        """Whether the kernel is computed here from features (not given as values or a callable)."""
-        return isinstance(self.function, str) and self.function != "precomputed"
+        """Whether values are computed here from features."""
+        return self.facts.of_features
 
     def points(self, X: Any, dtype: type, shift: Array | None, starts: Sequence[int]) -> Any:
         """X packed as the columns of a kernel matrix with entries of type ``dtype``."""
@@ -106,7 +162,7 @@ class Kernel:
 
     def shift(self, X: Any) -> Array | None:
         """What to subtract from every row to lose the fewest digits, or None."""
-        if self.function not in _OF_DIFFERENCE or sp.issparse(X):
+        if not self.facts.of_difference or sp.issparse(X):
             return None
         return np.asarray(X.mean(axis=0, dtype=np.float64))
 
@@ -117,7 +173,7 @@ class Kernel:
         """
         if not sp.issparse(X) or X.shape[1] <= _WIDE:
             return X
-        return compact(X, np.unique(support.indices), self.function == "laplacian")
+        return compact(X, np.unique(support.indices), self.facts.of_absolute)
 
     def blocks(self, X: Any, support: Any, threads: int) -> Iterator[tuple[slice, Array]]:
         """Blocks ``K(support, X[rows])`` in float64, of bounded memory, with their ``rows``.
@@ -126,7 +182,7 @@ class Kernel:
         column numbers of the support vectors.
         """
         m = support.shape[0]
-        step = max(1, _BLOCK_BYTES // (8 * max(m, 1)))
+        step = max(1, BLOCK_ENTRIES // max(m, 1))
         packed = self._packed(support) if self.of_features else None
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, min(begin + step, X.shape[0]))
@@ -143,7 +199,7 @@ class Kernel:
 
     def product(self, X: Any, support: Any, coef: Array, threads: int) -> Array:
         """``K(X, support) @ coef`` for one vector ``coef``, in float64 and bounded memory."""
-        if self.function == "linear":
+        if self.facts.is_product:
             return np.asarray(X @ weights_of(support, coef)).astype(np.float64, copy=False)
         out = np.zeros(X.shape[0])
         if support.shape[0] == 0:
@@ -153,8 +209,7 @@ class Kernel:
                 out[rows] = coef @ values
             return out
         source, every, shift = self._packed(support)
-        # Entries are never stored here; blocks of 8 MB of features bound the packed copy.
-        step = max(1024, 2**20 // max(X.shape[1], 1)) if not sp.issparse(X) else 2**14
+        step = rows_to_pack(X)  # entries are never stored here
         for begin in range(0, X.shape[0], step):
             block = self.narrow(X[begin : begin + step], support)
             columns = self.points(block, np.float64, shift, [0, block.shape[0]])
@@ -183,6 +238,14 @@ def weights_of(support: Any, coef: Array) -> Array:
         return np.asarray(coef @ support)
     centre = support.mean(axis=0, dtype=np.float64) if support.shape[0] else 0.0
     return np.asarray(coef @ (support - centre) + math.fsum(coef) * centre)
+
+
+def rows_to_pack(X: Any, dtype: type = np.float64) -> int:
+    """How many rows of X to pack at once as points of a kernel, so that the copy stays small."""
+    if sp.issparse(X):
+        return _MANY_ROWS
+    entries = CHUNK_ENTRIES * 8 // np.dtype(dtype).itemsize
+    return max(_FEW_ROWS, entries // max(int(X.shape[1]), 1))
 
 
 def kernel_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:

@@ -12,13 +12,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.rows.kernel import _OF_DIFFERENCE, Kernel, kernel_values
+from psvm.rows.kernel import Kernel, kernel_values
+from psvm.rows.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-
-# Rows up to which the float64 matrix is computed once and kept (318 rows: fits twice as fast).
-_FEW_ROWS = 500
 
 
 def _callable_matrix(
@@ -66,6 +64,8 @@ class TrainingKernel:
         Threads for one pass over the matrix.
     stored : ndarray of float32 or None
         The matrix itself, if somebody has computed it.
+    most_kept : int
+        Rows up to which the float64 matrix is computed once and kept.
     """
 
     kernel: Kernel
@@ -74,6 +74,7 @@ class TrainingKernel:
     cache_bytes: float
     threads: int
     stored: npt.NDArray[Any] | None = None
+    most_kept: int = SMALL
     _caches: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -117,7 +118,8 @@ class TrainingKernel:
     @cached_property
     def _whole(self) -> Array | None:
         """The matrix itself in float64, of few rows: solvers and certificates read it."""
-        if self.size > _FEW_ROWS or not self.kernel.of_features or self.kernel.function == "linear":
+        facts = self.kernel.facts
+        if self.size > self.most_kept or not facts.of_features or facts.is_product:
             return None
         every, segments = np.arange(self.size), list(range(len(self.starts) - 1))
         return np.asarray(self._matrix(np.float64).rows(every, 1, segments=segments))
@@ -151,11 +153,12 @@ class TrainingKernel:
         Sums of differences (laplacian, exponential) have no such cancellation. Other kernels are
         not bounded, and callables and matrices are given in float64: their entries are kept exact.
         """
-        if self.kernel.function not in _OF_DIFFERENCE or tol < 1e-5:
+        facts = self.kernel.facts
+        if not facts.of_difference or tol < 1e-5:
             return False
-        if self.kernel.function == "exponential" and sp.issparse(self.X):
-            return False  # the distance is the root of a cancelled difference
-        if self.kernel.function != "rbf":
+        if not facts.exact_if_sparse and sp.issparse(self.X):
+            return False
+        if not facts.of_squares:
             return True
         error = 4.0 * self.kernel.gamma * self._squared_norm * float(np.finfo(np.float32).eps)
         return error <= 0.5 * tol
@@ -186,7 +189,7 @@ class TrainingKernel:
             # Not by BLAS, whose threads would spin on the cores that the solver needs.
             entries = self._whole[np.ix_(wanted, columns[chosen])]
             return np.asarray(np.einsum("ij,j->i", entries, dual[chosen]))
-        at_hand = "float64" in self.__dict__ and self.kernel.function != "linear"
+        at_hand = "float64" in self.__dict__ and not self.kernel.facts.is_product
         if rows is None and (at_hand or not self.kernel.of_features):
             return np.asarray(
                 self.float64.apply(columns[chosen], dual[chosen], threads, segments=list(segments))
@@ -195,7 +198,7 @@ class TrainingKernel:
         support, coef = self.X[columns[chosen]], dual[chosen]
         out = np.empty(dual.size)
         others = asked.copy()
-        if chosen.size and asked[chosen].all() and self.kernel.function != "linear":
+        if chosen.size and asked[chosen].all() and not self.kernel.facts.is_product:
             out[chosen] = self.kernel.own_product(support, coef, threads)
             others[chosen] = False
         X = self.X if others.all() and others.size == self.size else self.X[columns[others]]

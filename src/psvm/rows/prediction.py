@@ -44,7 +44,8 @@ from psvm.mathematics.multiclass import (
 )
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import find_equal_rows
-from psvm.rows.kernel import Kernel
+from psvm.rows.kernel import Kernel, rows_to_pack
+from psvm.rows.sizes import CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -58,10 +59,8 @@ _SMALLEST = 2.0**-125  # twice the smallest entry of float32, to which smaller o
 _FEW = 200_000
 # Rows from which looking for equal support vectors costs little beside the kernel entries.
 _MANY_ROWS = 512
-# Bytes of packed features, and of partial sums, in memory at once.
-_BLOCK_BYTES = 2**23
-# Rows packed at once at least, and rows of sparse ones.
-_ROWS, _SPARSE_ROWS = 1024, 2**14
+# Rows whose partial sums are in memory at once, at least.
+_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -190,10 +189,8 @@ class SupportExpansion:
         coef: list[npt.NDArray[Any]] = [
             np.ascontiguousarray(dual_coef[:, own], dtype=dtype) for own in self._class_slices
         ]
-        entry = np.dtype(dtype).itemsize
-        step = max(_ROWS, _BLOCK_BYTES // (entry * max(X.shape[1], 1)))
-        step = _SPARSE_ROWS if sp.issparse(X) else step
-        step = min(step, max(_ROWS, _BLOCK_BYTES // (8 * len(coef) * dual_coef.shape[0])))
+        sums = len(coef) * dual_coef.shape[0]
+        step = min(rows_to_pack(X, dtype), max(_ROWS, CHUNK_ENTRIES // sums))
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, min(begin + step, X.shape[0]))
             block = kernel.narrow(X[rows], vectors)

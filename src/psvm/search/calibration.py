@@ -17,13 +17,12 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from psvm.mathematics.multiclass import class_pairs, problem_signs
+from psvm.rows.sizes import CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
 
 # Newton steps at most, and halvings of one.
 _STEPS, _HALVINGS = 100, 40
-# Entries of the systems of the coupling in memory at once.
-_ENTRIES = 2**20
 # Probabilities of pairs stay this far from 0 and 1: the system of the coupling is regular then.
 _SURE = 1e-7
 # By how much a probability moved to 1/2 still tells its side and order.
@@ -135,7 +134,7 @@ class Calibration:
         if self.n_classes == 2:
             return np.column_stack([1.0 - own[:, 0], own[:, 0]])
         if self.pairwise:
-            step = max(1, _ENTRIES // (self.n_classes + 1) ** 2)
+            step = max(1, CHUNK_ENTRIES // (self.n_classes + 1) ** 2)
             blocks = [
                 coupled(own[first : first + step], self.n_classes)
                 for first in range(0, own.shape[0], step)

@@ -25,21 +25,18 @@ import numpy.typing as npt
 
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.kernel import Kernel
+from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.search.folds import Fold, FoldProblem, row_order
 from psvm.search.gram import GramSource, MemoryPlan
 from psvm.search.gram_search import GramSearch
 from psvm.search.grid import Grid
 from psvm.search.matrix_first import MatrixFirst
 from psvm.search.row_search import RowSearch
-from psvm.solvers.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 
 # Rounds beyond the goal on small sets; every one divides the violation by ten.
 _MORE_ROUNDS = 4
-# Rows up to which a linear kernel is tried on its matrix, and steps per row and cell: then a fit of
-# its own takes about as long.
-_FEW_ROWS, _FEW_STEPS = 5000, 10
 # Share of what the matrices leave of ``cache_size`` that solutions to start from may take.
 _SOLUTIONS = 0.125
 
@@ -69,8 +66,8 @@ def choose_engines(
     """The engines for this kernel and number of rows; ``model`` makes whole fits."""
     n, n_gammas = codes.size, len(grid.gammas)
     whole_fits = RowSearch(model, X, codes, weight, grid, folds, problems)
-    linear = kernel.function == "linear"
-    if linear and n > _FEW_ROWS:
+    linear = kernel.facts.is_product
+    if linear and n > RESCUE:
         return Engines(whole_fits, whole_fits)
     tasks = sum(len(own) for own in problems)
     plan = MemoryPlan.within(
@@ -109,7 +106,7 @@ def choose_engines(
         fit_intercept=bool(model.fit_intercept),
         buffers=0 if plan is None else plan.buffers,
         more_rounds=0 if n > SMALL else _MORE_ROUNDS,
-        steps_per_row=_FEW_STEPS if linear else -1,
+        steps_per_row=FEW_STEPS if linear else -1,
         remembers=n > SMALL and 8.0 * grid.size * solutions <= _SOLUTIONS * left,
         threads=threads,
     )

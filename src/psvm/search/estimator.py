@@ -60,12 +60,13 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Exponents of the hinge, each >= 1.
     Cs : int or array-like of float, default=6
         Costs of slack, each > 0 and finite. A number asks for so many values, evenly spaced by
-        factor from 0.1 to 100 around the scale of the data, which is 1 for kernels with a width,
-        and for the linear and a precomputed kernel 1 over the spread of the rows.
+        factor from 0.1 to 100 around the scale of the data, which is 1 over the spread of the rows
+        for the linear and a precomputed kernel, and 1 for all others.
     gammas : int, "scale", "auto", or array-like of these words and floats, default=5
         Kernel widths. A number asks for so many values, evenly spaced by factor from 0.1 to 10
         times ``1 / (n_features * Var[X])``, with the sample-weighted variance. "scale" and "auto"
-        are as in PSVC, for all rows. Ignored by the linear and a precomputed kernel.
+        are as in PSVC, for all rows. Ignored by kernels without a width: the linear one, a
+        precomputed one and callables.
     kernel : str or callable, default="rbf"
         As in PSVC. "linear" is searched by the solvers of LinearPSVC.
     degree : int, default=3

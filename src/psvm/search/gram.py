@@ -22,19 +22,15 @@ import scipy.sparse as sp
 from psvm import _core
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.rows.sizes import MANY_FEATURES
 
 Array = npt.NDArray[np.float64]
 Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
-# Entries of a row from which distances are worth keeping: with fewer, an entry is computed again
-# sooner than it is read (five widths: 57 features equal, 256 features 1.7 times faster if kept).
-_MANY_FEATURES = 128
 # Features up to which no matrix is stored: at 10 and 22 an entry is computed about as fast as read,
 # and no thread waits for a matrix or touches fresh memory (20,000 rows: 1.7 times faster); at 36
 # computing takes twice as long.
 _FEW_FEATURES = 24
-# Kernels whose float32 entries keep their digits, if TrainingKernel.float32_is_safe agrees.
-_OF_DIFFERENCE = ("rbf", "laplacian", "exponential")
 # Rows computed in float64 at a time, and rows whose mean is the centre.
 _BLOCK, _CENTRE = 256, 64
 
@@ -131,10 +127,10 @@ class GramSource:
     @staticmethod
     def worth_keeping_distances(kernel: Kernel, X: Any, n_gammas: int) -> bool:
         """Whether distances save time: rbf of many features at several widths."""
-        if kernel.function != "rbf" or n_gammas < 2:
+        if not kernel.facts.of_squares or n_gammas < 2:
             return False
         entries = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        return bool(entries > _MANY_FEATURES)
+        return bool(entries > MANY_FEATURES)
 
     @property
     def size(self) -> int:
@@ -168,7 +164,7 @@ class GramSource:
     def rounds(self, gamma: float) -> bool:
         """Whether entries at this width are the kernel's own, computed in float32."""
         if gamma not in self._rounded:
-            float32 = self.dtype is np.float32 and self.kernel.function in _OF_DIFFERENCE
+            float32 = self.dtype is np.float32
             self._rounded[gamma] = float32 and self._training(gamma).float32_is_safe(self.tol)
         return self._rounded[gamma]
 

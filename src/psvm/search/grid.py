@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,13 @@ import numpy.typing as npt
 from sklearn.model_selection import ParameterGrid
 
 from psvm.estimators import validation as check
-from psvm.rows.kernel import resolve_gamma
+from psvm.estimators.cost_grid import is_count, spread, spread_costs
+from psvm.rows.kernel import facts_of, resolve_gamma
 
 Array = npt.NDArray[np.float64]
 
-# Kernels without a width.
-_NO_GAMMA = ("linear", "precomputed")
-# The grids that a number asks for, as multiples of the scale of the data.
-_C_RANGE = (0.1, 100.0)
-_GAMMA_RANGE = (0.1, 10.0)
+# Widths that a number asks for, as multiples of the scale of the data.
+_GAMMA_SPAN = (0.1, 10.0)
 
 
 @dataclass(frozen=True)
@@ -62,14 +59,13 @@ def make_grid(ps: Any, Cs: Any, gammas: Any, *, kernel: Any, X: Any, weight: Arr
     A number in place of Cs or gammas asks for so many values around the scale of the data.
     """
     values: dict[str, list[float]] = {"p": [check.check_p(p) for p in _listed("ps", ps)]}
-    if isinstance(Cs, Integral) and not isinstance(Cs, bool):
-        centre = _cost_scale(kernel, X, weight)
-        values["C"] = _spread("Cs", int(Cs), centre, _C_RANGE)
+    if is_count(Cs):
+        values["C"] = spread_costs(int(Cs), kernel, X, weight)
     else:
         values["C"] = [check.check_C(C) for C in _listed("Cs", Cs)]
     if np.isinf(values["C"]).any():
         raise ValueError("`Cs` must be finite: a hard margin may not exist in some split.")
-    if kernel not in _NO_GAMMA:
+    if "gamma" in facts_of(kernel).parameters:
         values["gamma"] = _widths(gammas, X, weight)
     for name, items in values.items():
         if len(set(items)) < len(items):
@@ -98,8 +94,8 @@ def _listed(name: str, values: Any) -> Sequence[Any]:
 
 
 def _widths(gammas: Any, X: Any, weight: Array) -> list[float]:
-    if isinstance(gammas, Integral) and not isinstance(gammas, bool):
-        return _spread("gammas", int(gammas), resolve_gamma("scale", X, weight), _GAMMA_RANGE)
+    if is_count(gammas):
+        return spread("gammas", int(gammas), resolve_gamma("scale", X, weight), _GAMMA_SPAN)
     widths = []
     for gamma in [gammas] if isinstance(gammas, str) else _listed("gammas", gammas):
         if isinstance(gamma, str):
@@ -108,26 +104,3 @@ def _widths(gammas: Any, X: Any, weight: Array) -> list[float]:
             check.check_number("gammas", gamma, 0.0)
         widths.append(resolve_gamma(gamma, X, weight))
     return widths
-
-
-def _spread(name: str, count: int, centre: float, span: tuple[float, float]) -> list[float]:
-    """So many values, evenly spaced by factor, over the span around the centre."""
-    if count < 1:
-        raise ValueError(f"`{name}` must be a list, or a number of values >= 1, got {count!r}.")
-    low, high = np.log10(span)
-    steps = np.linspace(low, high, count) if count > 1 else np.array([0.5 * (low + high)])
-    return [float(centre * 10.0**step) for step in steps]
-
-
-def _cost_scale(kernel: Any, X: Any, weight: Array) -> float:
-    """The C at which slack and norm are of like size: 1 over the spread of the kernel's features.
-
-    That is about 1 for the kernels with a width, ``1 / (n_features * Var[X])`` for the linear one.
-    """
-    if kernel == "linear":
-        return resolve_gamma("scale", X, weight)
-    if kernel == "precomputed":
-        share = weight / weight.sum()
-        spread = float(share @ X.diagonal()) - float(share @ (X @ share))
-        return 1.0 / spread if spread > 0.0 else 1.0
-    return 1.0

@@ -24,7 +24,7 @@ from psvm.search.watch import SearchStopped
 
 Array = npt.NDArray[np.float64]
 
-# How far outside the margin a row is no support vector; as in cpp/fold_path.cpp.
+# How far outside the margin a row is no support vector; as in cpp/smo/fold_path.cpp.
 _OUTSIDE = 1e-3
 
 

@@ -14,27 +14,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from psvm.mathematics.multiclass import class_pairs, problem_signs, votes_of_pairs
+from psvm.mathematics.multiclass import class_pairs, class_scores, predicted_codes, problem_signs
 from psvm.search.board import FoldAnswers
 from psvm.search.calibration import Calibration
 from psvm.search.folds import Fold, Rows
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
-
-
-def class_scores(values: Array, n_classes: int, multi_class: str) -> Array:
-    """One score per class (of two the second only) from values of shape (n, n_problems)."""
-    if n_classes == 2:
-        return values[:, 0]
-    return votes_of_pairs(values, n_classes) if multi_class == "ovo" else values
-
-
-def predicted_codes(scores: Array) -> npt.NDArray[np.intp]:
-    """The class of the largest score."""
-    if scores.ndim == 1:
-        return (scores > 0.0).astype(np.intp)
-    return np.asarray(scores.argmax(axis=1))
 
 
 def values_among_all(values: Array, fold: Fold, n_classes: int, multi_class: str) -> Array:

@@ -28,6 +28,7 @@ import scipy.sparse as sp
 from psvm.mathematics.certificate import best_intercept, certify
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.candidate import Candidate
 from psvm.solvers.kernel.face import solve_on_face
@@ -35,19 +36,13 @@ from psvm.solvers.kernel.newton import solve_proximal_newton
 from psvm.solvers.kernel.newton_spaces import FeatureSpace, Space, space_of
 from psvm.solvers.kernel.working_set import solve_working_set
 from psvm.solvers.ledger import Ledger, Solution, Status
-from psvm.solvers.sizes import RESCUE, SMALL
 
 Array = npt.NDArray[np.float64]
 
 # Rounds of pair steps before Newton takes over: enough for a good start.
 _FEW_ROUNDS = 5
-# Pair steps per row before Newton takes over a linear kernel with few features: then the two take
-# about as long, and easy pairs of classes are done (30 and 100 measured slower on hard ones).
-_FEW_STEPS = 10
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
-# Kernels that are positive semidefinite whatever their parameters.
-_DEFINITE = ("linear", "rbf", "laplacian", "exponential")
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
 
@@ -72,7 +67,7 @@ def solve_kernel(
             alpha,
             float32,
             rounds=_FEW_ROUNDS if small else -1,
-            steps=_FEW_STEPS * problem.y.size if few_features else -1,
+            steps=FEW_STEPS * problem.y.size if few_features else -1,
             impatient=problem.y.size <= RESCUE,
         )
     if float32:
@@ -100,7 +95,7 @@ class _KernelSolve:
     @property
     def few_features(self) -> bool:
         """Whether this is a linear kernel with so few features that w is the better unknown."""
-        if self.kernel.kernel.function != "linear":
+        if not self.kernel.kernel.facts.is_product:
             return False
         n, d = self.problem.y.size, self.kernel.X.shape[1]
         return d < n and n * float(d) ** 2 <= _FEW_OPERATIONS
@@ -186,7 +181,7 @@ class _KernelSolve:
 
     def on_face(self, best: Solution) -> Solution | None:
         """The optimum of a small training set from the face that ``best`` is on, if it is there."""
-        if self.kernel.size > SMALL or self.kernel.kernel.function not in _DEFINITE:
+        if self.kernel.size > SMALL or not self.kernel.kernel.facts.definite:
             return None
         gram = self.kernel.gram(self.problem.segments, self.threads)
         return solve_on_face(self.problem, gram, best.alpha, self.ledger)

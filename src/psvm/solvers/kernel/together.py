@@ -13,10 +13,10 @@ import numpy.typing as npt
 from psvm import _core
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.rows.sizes import SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.choose import solve_kernel
 from psvm.solvers.ledger import Budget, Ledger, Solution
-from psvm.solvers.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 

@@ -29,6 +29,7 @@ from psvm.mathematics.certificate import best_intercept, certify_pair
 from psvm.mathematics.problem import LinearProblems, LinearStart
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
+from psvm.rows.sizes import SMALL, WORTH_CONVERTING
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
 from psvm.solvers.linear.best_pair import BestPair
@@ -38,7 +39,6 @@ from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.sample_and_sift import solve_newton
 from psvm.solvers.linear.summary import RowSummary, summarise
 from psvm.solvers.linear.systems import MAX_FACTORED
-from psvm.solvers.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 
@@ -51,10 +51,9 @@ _EPOCHS = 50
 # 60 times faster by coordinates, pendigits and letter 1.2 to 3 times; vehicle unscaled 1.6 times
 # slower, and beyond this satimage 2 times).
 _ROWS_PER_FEATURE, _SMALL_PAIR = 50, 1e6
-# Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster), and
-# from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster).
-_MOSTLY_ZERO, _WELL_FILLED = 0.2, 0.4
-_WORTH_CONVERTING, _TOO_LARGE = 1e5, 2**27  # entries, where an array of 1 GB is too large
+# Share of nonzeros from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster),
+# unless the array would be of 1 GB.
+_WELL_FILLED, _TOO_LARGE = 0.4, 2**27
 # Passes of coordinate descent before Newton takes over, at most; text takes 10 to 1000.
 _MOST_PASSES = 3000
 # Columns from which it is worth to look for empty ones.
@@ -168,9 +167,9 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
     size = X.shape[0] * X.shape[1]
     if sp.issparse(X):
         full = X.nnz >= _WELL_FILLED * size and size <= _TOO_LARGE
-        worth = full and (size >= _WORTH_CONVERTING or _far_from_origin(X))
+        worth = full and (size >= WORTH_CONVERTING or _far_from_origin(X))
         return split_rows(X.toarray()) if worth else rows
-    stored = mostly_zero_as_csr(X, _MOSTLY_ZERO, threads)
+    stored = mostly_zero_as_csr(X, threads)
     return rows if stored is X else split_rows(stored)
 
 
