@@ -25,7 +25,13 @@ from psvm.rows.kernel import Kernel
 
 State = dict[str, Any]
 
-UPGRADES: dict[int, Callable[[str, State], State]] = {}
+
+def _same_attributes(kind: str, state: State) -> State:
+    """For a format that differs from the next in the names of classes only (`payload.MOVED`)."""
+    return state
+
+
+UPGRADES: dict[int, Callable[[str, State], State]] = {1: _same_attributes}
 """``UPGRADES[n]`` brings the attributes of one object of psvm from format n to n + 1.
 
 It is given the name of the class and its attributes as they were written. A format without a step
