@@ -16,6 +16,7 @@ from psvm.estimators.warm_start import LinearWarmStart
 from psvm.mathematics.multiclass import problem_signs
 from psvm.mathematics.problem import LinearProblems, LinearStart
 from psvm.rows.blocks import split_rows
+from psvm.rows.prediction import LinearModel
 from psvm.solvers.linear.choose import SOLVERS, solve_linear
 
 Array = npt.NDArray[np.float64]
@@ -278,7 +279,8 @@ class LinearPSVC(PNormClassifier):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
         )
-        # Block by block, because float32 rows become float64 in the product.
-        rows = split_rows(X)
-        values = [np.asarray(rows[k] @ self.coef_.T) for k in range(len(rows))]
-        return np.asarray(np.concatenate(values) + self.intercept_)
+        return self._as_arrays().decisions(X)
+
+    def _as_arrays(self) -> LinearModel:
+        """The fitted model as weights and intercepts."""
+        return LinearModel(self.coef_, self.intercept_)

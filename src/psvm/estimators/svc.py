@@ -16,13 +16,13 @@ from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.head_start import HeadStart
 from psvm.estimators.warm_start import WarmStart
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one, pair_products, problem_signs
+from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one, problem_signs
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import EqualRows, find_equal_rows, no_equal_rows
 from psvm.rows.kernel import KERNELS, Kernel, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
-from psvm.rows.prediction import SupportExpansion
+from psvm.rows.prediction import KernelModel
 from psvm.solvers.certified import Certified
 from psvm.solvers.kernel.together import solve_together
 
@@ -380,11 +380,11 @@ class PSVC(PNormClassifier):
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
         X = self._check_rows(X)
-        return self._expansion().decisions(X)
+        return self._as_arrays().decisions(X)
 
     def _class_codes(self, X: Any) -> npt.NDArray[np.intp]:
         X = self._check_rows(X)
-        return self._expansion().codes(X, self._codes_of)
+        return self._as_arrays().codes(X, self._codes_of)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -392,9 +392,9 @@ class PSVC(PNormClassifier):
         X = check.canonical(X)
         return X.toarray() if self.kernel == "precomputed" and sp.issparse(X) else X
 
-    def _expansion(self) -> SupportExpansion:
+    def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors."""
-        return SupportExpansion(
+        return KernelModel(
             self._kernel,
             self.support_ if self.kernel == "precomputed" else self.support_vectors_,
             self.dual_coef_,
@@ -412,8 +412,4 @@ class PSVC(PNormClassifier):
                 f"coef_ is only available for the linear kernel, not {self.kernel!r}."
             )
         check_is_fitted(self)
-        vectors: Any = self.support_vectors_
-        if self.dual_coef_.shape[0] == 1 or self.multi_class == "ovr":
-            return np.asarray(self.dual_coef_ @ vectors)
-        dense = np.asarray(vectors.toarray() if sp.issparse(vectors) else vectors)
-        return pair_products(dense, self.dual_coef_, self.n_support_.tolist()).T
+        return self._as_arrays().weights
