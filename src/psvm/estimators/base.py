@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin, FitReporter
 from psvm.estimators.progress import ProgressLog
+from psvm.estimators.watch import FitListeners
 from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import votes_of_pairs
@@ -57,11 +58,12 @@ class LabelledCosts:
 
 
 class FitWatch:
-    """Who is told of a fit while it runs: the log and the callbacks."""
+    """Who is told of a fit while it runs: the log, the callbacks and the listeners."""
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._reporter = FitReporter(estimator, X, y)
         self._log = ProgressLog(estimator.verbose)
+        self._listeners = FitListeners()
 
     @property
     def in_order(self) -> bool:
@@ -71,11 +73,12 @@ class FitWatch:
     @property
     def listens(self) -> bool:
         """Whether anybody wants to hear of rounds, which makes a solver wait for Python."""
-        return self._reporter.active or self._log.verbose > 0
+        return self._reporter.active or self._log.verbose > 0 or bool(self._listeners)
 
     def round(self, problem: int, record: dict[str, Any]) -> bool:
         """One outer iteration of a binary problem; a true answer stops it."""
         self._log.round(problem, record)
+        self._listeners.round(problem, record)
         return self._reporter.round(problem, record)
 
     def done(self, outcomes: Sequence[Outcome]) -> None:
