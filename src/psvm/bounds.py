@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from psvm.mathematics.loss import PNormHinge
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.rows.prediction import KernelModel, LinearModel
 
 Array = npt.NDArray[np.float64]
 
@@ -311,8 +312,9 @@ def generalization_bound(
     signs = np.where(np.asarray(y) == estimator.classes_[1], 1.0, -1.0)
     margin = signs * estimator.decision_function(X)
     p, b = float(estimator.p), float(estimator.intercept_[0])
-    r = kernel_radius(_kernel_diagonal(estimator, X))
-    squared_norm = _squared_norm(estimator, X)
+    model = estimator._as_arrays()
+    r = kernel_radius(_kernel_diagonal(model.kernel, X))
+    squared_norm = _squared_norm(model, X)
     if count_intercept and estimator.fit_intercept and r > 0.0:
         squared_norm += (b / r) ** 2
         r *= math.sqrt(2.0)
@@ -363,9 +365,8 @@ def _hinge(margin: npt.ArrayLike, p: float, rho: float) -> Array:
     return PNormHinge(p).value(xi, np.ones_like(xi))
 
 
-def _kernel_diagonal(estimator: Any, X: Any) -> Array:
+def _kernel_diagonal(kernel: Kernel, X: Any) -> Array:
     """K(x, x) of every row of X."""
-    kernel = getattr(estimator, "_kernel", Kernel("linear"))
     if kernel.function == "sigmoid":
         raise ValueError(
             "The sigmoid kernel is not positive semidefinite: there is no space in which its rows "
@@ -381,17 +382,16 @@ def _kernel_diagonal(estimator: Any, X: Any) -> Array:
     return np.asarray(matrix.diagonal())
 
 
-def _squared_norm(estimator: Any, X: Any) -> float:
+def _squared_norm(model: KernelModel | LinearModel, X: Any) -> float:
     """``||w||**2``, for a kernel ``sum_i coef_i <w, phi(x_i)>`` over the support vectors."""
-    if not hasattr(estimator, "dual_coef_"):
-        return float(np.sum(estimator.coef_**2))
-    precomputed = estimator.kernel == "precomputed"
-    support = X[estimator.support_] if precomputed else estimator.support_vectors_
+    if isinstance(model, LinearModel):
+        return float(np.sum(model.weights**2))
+    support = X[model.vectors] if model.kernel.function == "precomputed" else model.vectors
     if support.shape[0] == 0:
         return 0.0
-    decision = estimator.decision_function(support) - estimator.intercept_[0]
-    squared = float(estimator.dual_coef_[0] @ decision)
-    scale = float(np.abs(estimator.dual_coef_[0]) @ np.abs(decision))
+    decision = model.decisions(support)[:, 0] - model.intercept[0]
+    squared = float(model.dual_coef[0] @ decision)
+    scale = float(np.abs(model.dual_coef[0]) @ np.abs(decision))
     if squared < -1e-8 * scale:
         raise ValueError(
             f"The kernel is not positive semidefinite (||w||**2 = {squared:.3g}): the theory does "

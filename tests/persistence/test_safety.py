@@ -159,7 +159,8 @@ def test_newer_format_asks_for_a_newer_psvm(whole, tmp_path):
 
 
 def test_older_format_is_brought_up_to_date(tmp_path, monkeypatch):
-    """A file of format 1, in which the intercept has another name and sign, read by format 2."""
+    """A file in which the intercept has another name and sign, read by the next format."""
+    now = container_module.FORMAT_VERSION
     model = PSVC().fit(X, Y)
     decisions = model.decision_function(X)
     old = PSVC()
@@ -174,14 +175,14 @@ def test_older_format_is_brought_up_to_date(tmp_path, monkeypatch):
         return attributes
 
     assert_mentions(refusal(path), "intercept_")  # the present format has no such attribute
-    monkeypatch.setattr(container_module, "FORMAT_VERSION", 2)
-    assert_mentions(refusal(path), "format 1", "not read any more", "export")
-    monkeypatch.setitem(state_module.UPGRADES, 1, rename)
+    monkeypatch.setattr(container_module, "FORMAT_VERSION", now + 1)
+    assert_mentions(refusal(path), f"format {now}", "not read any more", "export")
+    monkeypatch.setitem(state_module.UPGRADES, now, rename)
     loaded = load(path)
     np.testing.assert_array_equal(loaded.decision_function(X), decisions)
     assert not hasattr(loaded, "rho_")
     save(loaded, path)  # and is written in the present format
-    assert info(path)["format_version"] == 2
+    assert info(path)["format_version"] == now + 1
 
 
 def test_skops_brings_no_array_library_along(tmp_path):
@@ -317,7 +318,9 @@ def test_doctored_file_runs_nothing(whole, tmp_path, kind, place):
     assert not trace.exists()
     assert_mentions(message, "nothing in it was run", "may not contain")
     assert "psvm.cli.__main__" not in set(sys.modules) - before
-    assert info(path)["format_version"] == 1  # the header alone is harmless
+    assert (
+        info(path)["format_version"] == container_module.FORMAT_VERSION
+    )  # the header alone is harmless
 
 
 def test_the_same_change_without_harm_loads(whole, tmp_path):
@@ -347,7 +350,7 @@ def test_nonsense_in_the_schema(whole, tmp_path, schema):
 
 
 def test_archive_that_swells_is_refused(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("psvm.persistence.allowed._EXPANDED", 2**20)
+    monkeypatch.setattr("psvm.persistence.payload._EXPANDED", 2**20)
     for inside in (False, True):
         out, arrays = io.BytesIO(), io.BytesIO()
         with zipfile.ZipFile(arrays, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from psvm import PSVC, _core
+from psvm import PSVC, LinearPSVC, _core
 from psvm.mathematics.multiclass import certain_class, certain_largest, certain_side, votes_of_pairs
 from psvm.rows import prediction as module
 from psvm.rows.kernel import Kernel
@@ -39,13 +39,13 @@ class Counted:
     """How many rows got float64 entries."""
 
     def __init__(self, monkeypatch):
-        self.rows, plain = 0, module.SupportExpansion._decisions
+        self.rows, plain = 0, module.KernelModel._decisions
 
-        def counting(expansion, X):
+        def counting(model, X):
             self.rows += X.shape[0]
-            return plain(expansion, X)
+            return plain(model, X)
 
-        monkeypatch.setattr(module.SupportExpansion, "_decisions", counting)
+        monkeypatch.setattr(module.KernelModel, "_decisions", counting)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_no_rows(storage):
     model = PSVC().fit(X, y)
     with pytest.raises(ValueError, match="0 sample"):
         model.predict(storage(np.empty((0, 3))))
-    expansion = model._expansion()
+    expansion = model._as_arrays()
     assert expansion.decisions(storage(np.empty((0, 3)))).shape == (0, 3)
     assert expansion.codes(storage(np.empty((0, 3))), model._codes_of).shape == (0,)
 
@@ -169,7 +169,7 @@ def test_equal_support_vectors_are_merged():
     X = np.where(rng.random(X.shape) < 0.5, 0.0, X)
     repeated = np.repeat(np.arange(300), 8)
     model = PSVC(1.0, gamma=0.2).fit(sp.csr_matrix(X[repeated]), y[repeated])
-    merged, _ = model._expansion()._alike(sp.csr_matrix(X))
+    merged, _ = model._as_arrays()._alike(sp.csr_matrix(X))
     distinct = np.unique(model.support_vectors_.toarray(), axis=0)  # zeros in several classes
     assert distinct.shape[0] <= merged.vectors.shape[0] <= distinct.shape[0] + 2
     assert merged.vectors.shape[0] * 8 <= model.support_.size
@@ -266,10 +266,10 @@ def test_errors_of_float32_are_well_within_the_bound(storage, d, gamma, levels, 
         seen.append((values[0].copy(), bound[0].copy()))
         return certain_side(values[0], bound[0])
 
-    monkeypatch.setattr(module.SupportExpansion, "_rule", watch)
+    monkeypatch.setattr(module.KernelModel, "_rule", watch)
     model.predict(new)
     values, bound = seen[0]
-    expansion, new = model._expansion()._alike(new)  # as it was used
+    expansion, new = model._as_arrays()._alike(new)  # as it was used
     exact = (expansion.decisions(new)[:, 0] - model.intercept_[0]) / expansion._largest_coef
     assert np.max(abs(values - exact) / bound) <= 0.5
 
@@ -282,13 +282,13 @@ def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
     X = np.where(rng.random(X.shape) < 0.8, 0.0, X)
     model = PSVC(1.0, gamma=0.01, tol=1e-2).fit(X[:800], y[:800])
     stored = []
-    plain = module.SupportExpansion._float32_parts
+    plain = module.KernelModel._float32_parts
 
-    def watch(expansion, rows):
+    def watch(model, rows):
         stored.append(sp.issparse(rows))
-        return plain(expansion, rows)
+        return plain(model, rows)
 
-    monkeypatch.setattr(module.SupportExpansion, "_float32_parts", watch)
+    monkeypatch.setattr(module.KernelModel, "_float32_parts", watch)
     new = np.repeat(X, 2, axis=0)
     counted.rows = 0
     predicted = model.predict(new)
@@ -310,3 +310,40 @@ def test_indices_of_64_bits():
     assert np.array_equal(model.predict(wide), model.predict(X))
     again = PSVC().fit(wide, y)
     assert np.array_equal(again.decision_function(X), model.decision_function(wide))
+
+
+# --- the model as arrays -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+@pytest.mark.parametrize(("k", "multi_class"), [(2, "ovo"), (3, "ovo"), (3, "ovr")])
+def test_the_terms_of_a_problem_add_up_to_its_decisions(kernel, k, multi_class):
+    X, y = blobs(np.random.default_rng(16), 60, 3, k)
+    given = Kernel("rbf", 0.3)
+    values = np.vstack([block.T for _, block in given.blocks(X, X, 1)])
+    rows = values if kernel == "precomputed" else X
+    fitted = PSVC(kernel=kernel, gamma=0.3, multi_class=multi_class).fit(rows, y)
+    arrays = fitted._as_arrays()
+    places = arrays.vectors if kernel == "precomputed" else fitted.support_
+    sums = [values[:, places[chosen]] @ coef for chosen, coef in arrays.terms()]
+    assert all((coef != 0.0).all() for _, coef in arrays.terms())
+    expected = np.column_stack(sums) + arrays.intercept
+    np.testing.assert_allclose(arrays.decisions(rows), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(("k", "multi_class"), [(2, "ovo"), (3, "ovo"), (3, "ovr")])
+def test_a_linear_kernel_is_a_linear_model(storage, k, multi_class):
+    X, y = blobs(np.random.default_rng(17), 60, 3, k)
+    X = storage(X)
+    arrays = PSVC(kernel="linear", multi_class=multi_class).fit(X, y)._as_arrays()
+    linear = module.LinearModel(arrays.weights, arrays.intercept)
+    np.testing.assert_allclose(linear.decisions(X), arrays.decisions(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_linear_model_gives_what_linear_psvc_decides():
+    X, y = blobs(np.random.default_rng(18), 60, 3, 3)
+    model = LinearPSVC(multi_class="ovr").fit(X, y)
+    decisions = module.LinearModel(model.coef_, model.intercept_).decisions(X.astype(np.float32))
+    assert decisions.dtype == np.float64
+    np.testing.assert_array_equal(decisions, model.decision_function(X.astype(np.float32)))

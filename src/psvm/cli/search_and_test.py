@@ -14,17 +14,6 @@ from psvm.cli.show import show_table
 from psvm.cli.train_and_test import Fitted, Split, facts_of_classifier, facts_of_rows, scored
 
 
-def new_search(**parameters: Any) -> Any:
-    """A PSVCCV with these parameters."""
-    try:
-        from psvm.search import PSVCCV
-    except ModuleNotFoundError as error:
-        if error.name != "psvm.search":
-            raise
-        raise ValueError("this version of psvm has no PSVCCV yet: choose p and C by fit") from None
-    return PSVCCV(**parameters)
-
-
 def tune_model(
     search: Any, rows: Split, *, scale: bool | None, impute: bool, quiet: bool
 ) -> Fitted:

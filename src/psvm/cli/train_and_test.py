@@ -89,12 +89,11 @@ def fit_model(
     k = np.unique(rows.train.y).size
     each = {"ovo": k * (k - 1) // 2, "ovr": k}[classifier.multi_class] if k > 2 else 1
     began = time.perf_counter()
-    with gap_bar(classifier, each * (FOLDS + 1 if proba else 1), quiet=quiet):
+    with gap_bar(each * (FOLDS + 1 if proba else 1), classifier.tol, quiet=quiet):
         model.fit(rows.train.X, rows.train.y)
     seconds = time.perf_counter() - began
-    inner = innermost(model)
-    inner.set_params(verbose=0)
-    facts = {**facts_of_rows(rows.train), **facts_of_classifier(inner), "seconds": seconds}
+    facts = facts_of_rows(rows.train) | facts_of_classifier(innermost(model))
+    facts["seconds"] = seconds
     facts["train"] = {"rows": rows.train.shape[0], "accuracy": _accuracy(model, rows.train)}
     facts["test"] = None if rows.test is None else scored(model, rows.test)
     return Fitted(model, facts)

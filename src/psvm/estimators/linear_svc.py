@@ -17,7 +17,7 @@ from psvm.estimators.starts import LinearWarmStart
 from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import problem_signs
 from psvm.mathematics.problem import LinearProblems
-from psvm.rows.blocks import split_rows
+from psvm.rows.prediction import LinearModel
 from psvm.solvers.linear.choose import SOLVERS, solve_linear
 
 Array = npt.NDArray[np.float64]
@@ -179,7 +179,7 @@ class LinearPSVC(PNormClassifier):
         self : LinearPSVC
             The fitted estimator.
         """
-        settings, solver = self._check_settings(), self._check_solver()
+        settings, solver = self._check_parameters()
         seen, rows, y = check.check_rows(self, X, y)
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, settings.C)
@@ -209,15 +209,16 @@ class LinearPSVC(PNormClassifier):
             The fitted estimator. ``feature_names_in_`` are those of the first block, and all blocks
             must agree with it. Callbacks are not shown X and y.
         """
-        settings, solver = self._check_settings(), self._check_solver()
+        settings, solver = self._check_parameters()
         read = check.read_blocks(self, blocks, classes)
         rows, seen = read.rows, read.seen
         labels = encode_labels(read.y, read.weight, self.class_weight, settings.C)
         del read  # y and the weights are not needed any more, and large where this method is
         return self._fit_rows(rows, seen, labels, settings, solver, FitWatch(self, None, None))
 
-    def _check_solver(self) -> str:
-        return check.check_choice("solver", self.solver, SOLVERS)
+    def _check_parameters(self) -> tuple[Settings, str]:
+        """All parameters, or an error that names the wrong one."""
+        return self._check_settings(), check.check_choice("solver", self.solver, SOLVERS)
 
     def _fit_rows(
         self,
@@ -271,7 +272,8 @@ class LinearPSVC(PNormClassifier):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
         )
-        # Block by block, because float32 rows become float64 in the product.
-        rows = split_rows(X)
-        values = [np.asarray(rows[k] @ self.coef_.T) for k in range(len(rows))]
-        return np.asarray(np.concatenate(values) + self.intercept_)
+        return self._as_arrays().decisions(X)
+
+    def _as_arrays(self) -> LinearModel:
+        """The fitted model as weights and intercepts."""
+        return LinearModel(self.coef_, self.intercept_)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
 from psvm.estimators import validation as check
 from psvm.estimators.cost_grid import is_count, spread_costs
@@ -131,8 +131,8 @@ def psvm_path(
     >>> bool(path.dual_gap.max() <= 1e-4)
     True
     """
-    grid = _Grid(_exponents(ps), _costs(Cs, kernel, X, sample_weight))
-    y = column_or_1d(y, warn=True)
+    exponents, limit = _exponents(ps), check.check_max_time(max_time)
+    check.check_verbose(verbose)
     if (X_val is None) != (y_val is None):
         given, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
         raise ValueError(f"`X_val` and `y_val` belong together, got {given} without {missing}.")
@@ -155,11 +155,14 @@ def psvm_path(
         model = PSVC(
             kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, cache_size=cache_size, **common
         )
+    model._check_parameters()
+    y = column_or_1d(y, warn=True)
+    grid = _Grid(exponents, _costs(Cs, model, X, y, sample_weight))
     kept = KeptKernel()
     scorer = None if X_val is None else check_scoring(model, scoring)
     log = ProgressLog(verbose)
     corner = model  # at the smallest C, where the next p begins
-    for i, j, left in grid.cells(check.check_max_time(max_time)):
+    for i, j, left in grid.cells(limit):
         model = corner if j == 0 else model
         model.set_params(p=float(grid.ps[i]), C=float(grid.Cs[j]), max_time=left)
         began = time.perf_counter()
@@ -248,12 +251,12 @@ def _exponents(ps: Any) -> Array:
     return np.unique([check.check_p(p) for p in values])
 
 
-def _costs(Cs: Any, kernel: KernelParameter, X: Any, sample_weight: Any) -> Array:
+def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, y: Any, sample_weight: Any) -> Array:
     """The costs, ascending and without repetition."""
     if is_count(Cs):
-        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-        weight = check.check_weights(sample_weight, X)
-        return np.array(spread_costs(int(Cs), kernel, check.canonical(X), weight))
+        _, X, y = check.check_data(model, X, y)
+        weight = check.check_weights(sample_weight, y.size)
+        return np.array(spread_costs(int(Cs), getattr(model, "kernel", "linear"), X, weight))
     values = np.asarray(Cs, dtype=object)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`Cs` must be an int or a list of numbers > 0, got {Cs!r}.")

@@ -18,12 +18,12 @@ from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import ColdStart, KernelSource, NewKernel, Start, WarmStart, packed
 from psvm.estimators.training_rows import TrainingRows
 from psvm.estimators.watch import FitWatch
-from psvm.mathematics.multiclass import class_pairs, pair_products, problem_signs
+from psvm.mathematics.multiclass import class_pairs, problem_signs
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.kernel import Kernel, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
-from psvm.rows.prediction import SupportExpansion
+from psvm.rows.prediction import KernelModel
 from psvm.solvers.kernel.together import solve_together
 
 Array = npt.NDArray[np.float64]
@@ -224,7 +224,7 @@ class PSVC(PNormClassifier):
         start: Start | None = None,
     ) -> Self:
         """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
-        settings, width = self._check_settings(), self._check_kernel()
+        settings, width = self._check_parameters()
         seen, X, y = check.check_data(self, X, y)
         check.check_kernel_input(self.kernel, X)
         weight = check.check_weights(sample_weight, y.size)
@@ -268,12 +268,12 @@ class PSVC(PNormClassifier):
             watch.end()
         return self
 
-    def _check_kernel(self) -> KernelWidth:
-        """The kernel's parameters, or an error that names the wrong one."""
+    def _check_parameters(self) -> tuple[Settings, KernelWidth]:
+        """All parameters, or an error that names the wrong one."""
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
-        return KernelWidth(
+        return self._check_settings(), KernelWidth(
             check.check_kernel(self.kernel, self.degree, self.coef0),
             check.check_gamma(self.gamma),
             check.check_cache_size(self.cache_size),
@@ -322,11 +322,11 @@ class PSVC(PNormClassifier):
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
         X = self._check_rows(X)
-        return self._expansion().decisions(X)
+        return self._as_arrays().decisions(X)
 
     def _class_codes(self, X: Any) -> npt.NDArray[np.intp]:
         X = self._check_rows(X)
-        return self._expansion().codes(X, self._codes_of)
+        return self._as_arrays().codes(X, self._codes_of)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -334,9 +334,9 @@ class PSVC(PNormClassifier):
         X = check.canonical(X)
         return X.toarray() if self.kernel == "precomputed" and sp.issparse(X) else X
 
-    def _expansion(self) -> SupportExpansion:
+    def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors."""
-        return SupportExpansion(
+        return KernelModel(
             self._kernel,
             self.support_ if self.kernel == "precomputed" else self.support_vectors_,
             self.dual_coef_,
@@ -354,11 +354,7 @@ class PSVC(PNormClassifier):
                 f"coef_ is only available for the linear kernel, not {self.kernel!r}."
             )
         check_is_fitted(self)
-        vectors: Any = self.support_vectors_
-        if self.dual_coef_.shape[0] == 1 or self.multi_class == "ovr":
-            return np.asarray(self.dual_coef_ @ vectors)
-        dense = np.asarray(vectors.toarray() if sp.issparse(vectors) else vectors)
-        return pair_products(dense, self.dual_coef_, self.n_support_.tolist()).T
+        return self._as_arrays().weights
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,18 @@
-"""Who is told of a fit while it runs: the log, and scikit-learn's callbacks."""
+"""Who is told of a fit while it runs: the log, scikit-learn's callbacks, and listeners.
+
+Listeners are no part of an estimator. Unlike callbacks they exist in all versions of scikit-learn,
+survive ``clone``, and do not make binary problems run one after the other; unlike the log they get
+numbers and not text.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from psvm.estimators.callbacks import FitReporter
@@ -13,12 +21,62 @@ from psvm.solvers.ledger import Solution
 logger = logging.getLogger("psvm")
 
 
+@dataclass(frozen=True)
+class Round:
+    """One outer iteration: of which fit, of which of its binary problems, and its record."""
+
+    fit: int
+    problem: int
+    record: dict[str, Any]
+
+
+Listener = Callable[[Round], None]
+
+# Of the process, as log handlers are, and not of a context: an ensemble fits its clones in threads.
+_listeners: list[Listener] = []
+_fits = count()
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of every round of the fits that begin inside the block, in any thread.
+
+    Parameters
+    ----------
+    listener : callable
+        Gets a :class:`Round`, from several threads at once if problems run side by side. What it
+        raises ends the fit.
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+class FitListeners:
+    """Those who listen when a fit begins; false if there are none."""
+
+    def __init__(self) -> None:
+        self._fit = next(_fits)
+        self._listeners = tuple(_listeners)
+
+    def __bool__(self) -> bool:
+        return bool(self._listeners)
+
+    def round(self, problem: int, record: dict[str, Any]) -> None:
+        """One outer iteration of a binary problem."""
+        for listener in self._listeners:
+            listener(Round(self._fit, problem, record))
+
+
 class FitWatch:
-    """Who is told of a fit while it runs: the log and the callbacks."""
+    """Who is told of a fit while it runs: the log, the callbacks and the listeners."""
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._reporter = FitReporter(estimator, X, y)
         self._log = ProgressLog(estimator.verbose)
+        self._listeners = FitListeners()
 
     @property
     def in_order(self) -> bool:
@@ -28,11 +86,12 @@ class FitWatch:
     @property
     def listens(self) -> bool:
         """Whether anybody wants to hear of rounds, which makes a solver wait for Python."""
-        return self._reporter.active or self._log.verbose > 0
+        return self._reporter.active or self._log.verbose > 0 or bool(self._listeners)
 
     def round(self, problem: int, record: dict[str, Any]) -> bool:
         """One outer iteration of a binary problem; a true answer stops it."""
         self._log.round(problem, record)
+        self._listeners.round(problem, record)
         return self._reporter.round(problem, record)
 
     def done(self, solved: Sequence[Solution]) -> None:

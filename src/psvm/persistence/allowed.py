@@ -12,25 +12,23 @@ scikit-learn. Functions of other places, bound methods, partial functions, opera
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
 from inspect import isclass
-from io import BytesIO
 from pkgutil import iter_modules
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
+
+from psvm.persistence.payload import nodes_of
 
 # Parts of psvm that no fitted model has anything of; the front ends must not even be imported.
 _NOT_IN_MODELS = {
     "_core",
     "bounds",
     "cli",
-    "dask",
     "data",
     "paper",
     "persistence",
@@ -83,10 +81,6 @@ _PLAIN = {
 }
 _PRIMITIVES = {f"builtins.{name}" for name in ("int", "float", "str", "bool", "NoneType", "object")}
 
-# Beyond this, and this many times the size of the file, a member is a trap and not a model.
-_EXPANDED = 256 * 2**20
-_TIMES = 200
-
 
 @dataclass(frozen=True)
 class AllowList:
@@ -102,7 +96,7 @@ class AllowList:
     def refused(self, schema: Any) -> list[str]:
         """The types in a parsed ``schema.json`` that are not on the list, sorted."""
         found = set()
-        for node in _nodes(schema):
+        for node in nodes_of(schema):
             loader = node["__loader__"]
             name = f"{node.get('__module__')}.{node.get('__class__')}"
             if loader == "JsonNode":  # its content is JSON, whatever its class
@@ -142,37 +136,6 @@ def name_of(item: Any) -> str:
     return f"{item.__module__}.{item.__name__}"
 
 
-def read_schema(payload: bytes) -> Any:
-    """The parsed ``schema.json`` of a payload, whose members are of sane size."""
-    with ZipFile(BytesIO(payload)) as archive:
-        _check_expansion(archive, len(payload))
-        for member in archive.namelist():
-            if member.endswith(".npz"):  # a zip archive in the archive
-                content = archive.read(member)
-                with ZipFile(BytesIO(content)) as inner:
-                    _check_expansion(inner, len(content))
-        return json.loads(archive.read("schema.json"))
-
-
-def _check_expansion(archive: ZipFile, size: int) -> None:
-    expanded = sum(info.file_size for info in archive.infolist())
-    if expanded > max(_EXPANDED, _TIMES * size):
-        raise ValueError(f"{size} bytes would become {expanded}, more than any model does")
-
-
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a schema that names a loader."""
-    todo = [schema]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            if isinstance(item.get("__loader__"), str):
-                yield item
-            todo.extend(item.values())
-        elif isinstance(item, list):
-            todo.extend(item)
-
-
 @cache
 def _object_names() -> frozenset[str]:
     """Classes whose objects are rebuilt from their attributes."""
@@ -201,13 +164,17 @@ def _object_names() -> frozenset[str]:
 def _psvm_modules() -> Iterator[Any]:
     """The modules of psvm in which a part of a model may be defined."""
     yield import_module("psvm.persistence.state")
-    for part in iter_modules(import_module("psvm").__path__):
-        if part.name in _NOT_IN_MODELS:
-            continue
-        module = import_module(f"psvm.{part.name}")
-        yield module
-        for inner in iter_modules(getattr(module, "__path__", [])):
-            yield import_module(f"{module.__name__}.{inner.name}")
+    for part in iter_modules(import_module("psvm").__path__, "psvm."):
+        if part.name.removeprefix("psvm.") not in _NOT_IN_MODELS:
+            yield from _with_inner_modules(part.name)
+
+
+def _with_inner_modules(name: str) -> Iterator[Any]:
+    """A module and, if it is a package, all that are in it, however deep."""
+    module = import_module(name)
+    yield module
+    for inner in iter_modules(getattr(module, "__path__", []), f"{name}."):
+        yield from _with_inner_modules(inner.name)
 
 
 @cache

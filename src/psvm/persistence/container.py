@@ -28,7 +28,7 @@ from psvm.persistence.atomic import replacing
 from psvm.persistence.errors import ModelFileError
 
 FORMAT = "psvm model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raise it when an older psvm could not read the file, and add a step to `state.UPGRADES`."""
 
 HEADER = "psvm.json"

@@ -14,6 +14,7 @@ from psvm.persistence.atomic import replacing
 from psvm.persistence.decision_rule import DecisionRule, decision_rule_of
 from psvm.persistence.preprocessing import Arithmetic, Clip, Impute, OneHot, Operation
 from psvm.persistence.summary import plain
+from psvm.rows.prediction import KernelModel, LinearModel
 
 FORMAT = "psvm decision rule"
 FORMAT_VERSION = 1
@@ -47,7 +48,7 @@ def to_json(model: Any) -> dict[str, Any]:
         or ``intercept + <weights, x>`` where the problem has weights.
     """
     rule = decision_rule_of(model)
-    kernel = rule.expansion.kernel if rule.expansion is not None else None
+    name = str(rule.model.kernel.function)
     found: dict[str, Any] = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -56,15 +57,16 @@ def to_json(model: Any) -> dict[str, Any]:
         "n_features": rule.n_features,
         "feature_names": rule.feature_names,
         "preprocessing": [_described(operation) for operation in rule.operations],
-        "kernel": {"name": "linear"} if kernel is None else {"name": str(kernel.function)},
+        "kernel": {"name": name},
         "problems": _problems(rule),
         "decision": _DECISIONS[rule.classes.size > 2, rule.pairwise],
         "scores": "problems" if rule.scores_per_problem else "classes",
     }
-    if kernel is not None and rule.expansion is not None:
+    if isinstance(rule.model, KernelModel):
+        kernel = rule.model.kernel
         found["kernel"] |= {name: getattr(kernel, name) for name in kernel.facts.parameters}
         if kernel.of_features:
-            found["vectors"] = rule.expansion.dense_vectors.tolist()
+            found["vectors"] = rule.model.dense_vectors.tolist()
     return found
 
 
@@ -85,18 +87,18 @@ def write_json(model: Any, path: str | os.PathLike[str]) -> None:
 
 def _problems(rule: DecisionRule) -> list[dict[str, Any]]:
     """The binary problems: their classes by number, and the terms of their decision values."""
+    model = rule.model
     found: list[dict[str, Any]] = [
         {"positive": positive, "negative": negative, "intercept": float(intercept)}
-        for (positive, negative), intercept in zip(rule.problems, rule.intercept, strict=True)
+        for (positive, negative), intercept in zip(rule.problems, model.intercept, strict=True)
     ]
-    if rule.weights is not None:
-        for problem, weights in zip(found, rule.weights, strict=True):
+    if isinstance(model, LinearModel):
+        for problem, weights in zip(found, model.weights, strict=True):
             problem["weights"] = weights.tolist()
         return found
-    assert rule.expansion is not None
-    precomputed = rule.expansion.kernel.function == "precomputed"
-    for problem, (chosen, values) in zip(found, rule.terms(), strict=True):
-        problem["support"] = (rule.expansion.support[chosen] if precomputed else chosen).tolist()
+    precomputed = model.kernel.function == "precomputed"
+    for problem, (chosen, values) in zip(found, model.terms(), strict=True):
+        problem["support"] = (model.vectors[chosen] if precomputed else chosen).tolist()
         problem["coefficients"] = values.tolist()
     return found
 

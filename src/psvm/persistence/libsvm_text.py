@@ -16,19 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.estimators.svc import PSVC
 from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.atomic import replacing
-from psvm.persistence.decision_rule import (
-    DecisionRule,
-    KernelExpansion,
-    decision_rule_of,
-    expansion_of,
-)
+from psvm.persistence.decision_rule import DecisionRule, decision_rule_of
 from psvm.persistence.errors import UnsupportedModelError
-from psvm.rows.kernel import Kernel
-
-Array = npt.NDArray[np.float64]
+from psvm.rows.prediction import KernelModel, LinearModel
 
 LIBSVM_NAMES = {
     "linear": "linear",
@@ -70,15 +62,15 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
             "be written. Fit it with multi_class='ovo'."
         )
     labels = _whole_numbers(rule.classes, number_classes)
-    expansion = _as_expansion(rule)
-    name = str(expansion.kernel.function)
+    kernel_model = _as_kernel_model(rule)
+    name = str(kernel_model.kernel.function)
     if name not in LIBSVM_NAMES:
         raise UnsupportedModelError(
             f"LIBSVM has no kernel {name!r}, only {', '.join(LIBSVM_NAMES)}; export to ONNX or "
             "JSON instead."
         )
     with replacing(path) as file:
-        for line in _lines(expansion, rule.intercept, labels):
+        for line in _lines(kernel_model, labels):
             file.write(line.encode("ascii"))
 
 
@@ -96,13 +88,11 @@ def _whole_numbers(classes: npt.NDArray[Any], number_classes: bool) -> list[int]
     )
 
 
-def _as_expansion(rule: DecisionRule) -> KernelExpansion:
+def _as_kernel_model(rule: DecisionRule) -> KernelModel:
     """Support vectors; those of a LinearPSVC are its weights, one for each pair of classes."""
-    if rule.expansion is not None:
-        return rule.expansion
-    if isinstance(rule.classifier, PSVC):
-        return expansion_of(rule.classifier)
-    assert rule.weights is not None
+    model: KernelModel | LinearModel = rule.classifier._as_arrays()
+    if isinstance(model, KernelModel):
+        return model
     k = rule.classes.size
     if k == 2:
         counts, coef = [0, 1], np.ones((1, 1))
@@ -112,15 +102,16 @@ def _as_expansion(rule: DecisionRule) -> KernelExpansion:
         coef = np.zeros((k - 1, len(rule.problems)))
         for t, (_, j) in enumerate(class_pairs(k)):
             coef[j - 1, t] = 1.0
-    support = np.arange(rule.weights.shape[0])
-    return KernelExpansion(Kernel("linear"), rule.weights, support, coef, counts)
+    return KernelModel(
+        model.kernel, model.weights, coef, model.intercept, counts, rule.pairwise, threads=1
+    )
 
 
-def _lines(expansion: KernelExpansion, intercept: Array, labels: list[int]) -> Iterator[str]:
-    kernel, k = expansion.kernel, len(labels)
+def _lines(model: KernelModel, labels: list[int]) -> Iterator[str]:
+    kernel, k = model.kernel, len(labels)
     name = str(kernel.function)
-    order = np.arange(sum(expansion.n_support))
-    counts = expansion.n_support
+    order = np.arange(sum(model.n_support))
+    counts = model.n_support
     if k == 2:
         # Ours is positive for the second class, LIBSVM's for its first label.
         labels, counts = labels[::-1], counts[::-1]
@@ -130,13 +121,13 @@ def _lines(expansion: KernelExpansion, intercept: Array, labels: list[int]) -> I
         if parameter in kernel.facts.parameters:
             yield f"{parameter} {getattr(kernel, parameter)!r}\n"
     yield f"nr_class {k}\ntotal_sv {order.size}\n"
-    yield f"rho {_joined(-intercept + 0.0)}\n"
+    yield f"rho {_joined(-model.intercept + 0.0)}\n"
     yield f"label {' '.join(map(str, labels))}\nnr_sv {' '.join(map(str, counts))}\nSV\n"
-    vectors = None if expansion.vectors is None else sp.csr_matrix(expansion.vectors)
+    vectors = None if name == "precomputed" else sp.csr_matrix(model.vectors)
     for s in order.tolist():
-        coefficients = _joined(expansion.dual_coef[:, s])
+        coefficients = _joined(model.dual_coef[:, s])
         if vectors is None:  # the number of the training row, from 1
-            yield f"{coefficients} 0:{expansion.support[s] + 1} \n"
+            yield f"{coefficients} 0:{model.vectors[s] + 1} \n"
             continue
         row = slice(vectors.indptr[s], vectors.indptr[s + 1])
         entries = zip(

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from psvm.persistence.allowed import allow_list, read_schema
+from psvm.persistence.allowed import allow_list
 from psvm.persistence.container import read_container, write_container
 from psvm.persistence.errors import ModelFileError, UnsupportedModelError
+from psvm.persistence.payload import read_payload
 from psvm.persistence.state import packed, unpacked, upgrades_from
 from psvm.persistence.summary import summary_of
 
@@ -72,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = 
         raise UnsupportedModelError(
             f"{type(model).__name__} holds something that cannot be written as data: {error}"
         ) from error
-    refused = allow_list(trusted).refused(read_schema(payload))
+    refused = allow_list(trusted).refused(read_payload(payload).schema)
     if refused:
         raise UnsupportedModelError(
             f"{type(model).__name__} holds what a psvm model file may not contain: "
@@ -115,7 +116,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
     upgrades_from(file.format_version)  # an unreadable format is refused before its content is
     allowed = allow_list(trusted)
     try:
-        refused = allowed.refused(read_schema(file.payload))
+        payload = read_payload(file.payload)
+        refused = allowed.refused(payload.schema)
     except (zipfile.BadZipFile, KeyError, ValueError, RecursionError, EOFError) as error:
         raise _altered(path, error) from error
     if refused:
@@ -125,7 +127,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
             f"which a psvm model file may not contain.{hint}"
         )
     try:
-        model = skops_io.loads(file.payload, trusted=allowed.names)
+        model = skops_io.loads(payload.content, trusted=allowed.names)
         return unpacked(model, file.format_version)
     except (MemoryError, ModelFileError):
         raise

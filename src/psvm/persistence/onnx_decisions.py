@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.mathematics.multiclass import class_pairs, problem_signs
-from psvm.persistence.decision_rule import DecisionRule, KernelExpansion
+from psvm.persistence.decision_rule import DecisionRule
 from psvm.persistence.onnx_graph import Graph
+from psvm.rows.prediction import KernelModel, LinearModel
 
 Array = npt.NDArray[np.float64]
 
@@ -29,25 +30,25 @@ def problem_values(graph: Graph, rows: str, rule: DecisionRule) -> str:
     str
         Name of the values, of shape (n, n_problems).
     """
-    if rule.weights is not None:
-        values = graph.op("MatMul", rows, graph.array(rule.weights.T))
+    model = rule.model
+    if isinstance(model, LinearModel):
+        values = graph.op("MatMul", rows, graph.array(model.weights.T))
     else:
-        assert rule.expansion is not None
-        kernel = _kernel_values(graph, rows, rule.expansion)
+        kernel = _kernel_values(graph, rows, model)
         if rule.pairwise:
-            values = _pair_products(graph, kernel, rule.expansion)
+            values = _pair_products(graph, kernel, model)
         else:
-            values = graph.op("MatMul", kernel, graph.array(rule.expansion.dual_coef.T))
-    return graph.op("Add", values, graph.array(rule.intercept))
+            values = graph.op("MatMul", kernel, graph.array(model.dual_coef.T))
+    return graph.op("Add", values, graph.array(model.intercept))
 
 
-def _kernel_values(graph: Graph, rows: str, expansion: KernelExpansion) -> str:
+def _kernel_values(graph: Graph, rows: str, model: KernelModel) -> str:
     """``K(x, support vectors)``, shape (n, n_SV)."""
-    kernel = expansion.kernel
+    kernel = model.kernel
     name = str(kernel.function)
     if name == "precomputed":
-        return graph.columns(rows, expansion.support.tolist())
-    vectors = expansion.dense_vectors
+        return graph.columns(rows, model.vectors.tolist())
+    vectors = model.dense_vectors
     if name in ("laplacian", "exponential"):
         distance = _summed_differences(graph, rows, vectors, squared=name == "exponential")
         distance = graph.op("Sqrt", distance) if name == "exponential" else distance
@@ -112,15 +113,15 @@ def _summed_differences(graph: Graph, rows: str, vectors: Array, *, squared: boo
     return graph.op("Scan", start, columns, graph.array(vectors.T), body=body, num_scan_inputs=2)
 
 
-def _pair_products(graph: Graph, kernel: str, expansion: KernelExpansion) -> str:
+def _pair_products(graph: Graph, kernel: str, model: KernelModel) -> str:
     """The sums of all pairs: only support vectors of its two classes enter into a pair."""
-    k = len(expansion.n_support)
-    ends = np.cumsum(expansion.n_support)
+    k = len(model.n_support)
+    ends = np.cumsum(model.n_support)
     of_class = []
-    for count, end in zip(expansion.n_support, ends, strict=True):
+    for count, end in zip(model.n_support, ends, strict=True):
         begin = int(end) - count
         columns = graph.op("Slice", kernel, *(graph.integers([at]) for at in (begin, int(end), 1)))
-        coef = graph.array(expansion.dual_coef[:, begin:end].T)
+        coef = graph.array(model.dual_coef[:, begin:end].T)
         of_class.append(graph.op("MatMul", columns, coef))
     sums = graph.op("Concat", *of_class, axis=1)  # (n, k (k - 1)), the k - 1 of a class together
     pairs = class_pairs(k)

@@ -20,6 +20,7 @@ from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_decisions import problem_values, votes
 from psvm.persistence.onnx_graph import Graph
 from psvm.persistence.onnx_rows import prepared_rows
+from psvm.rows.prediction import KernelModel
 
 Precision = Literal["float32", "float64"]
 
@@ -119,7 +120,7 @@ def _model_of(graph: Graph, rule: DecisionRule) -> Any:
         number = graph.op("ArgMax", scores, axis=1, keepdims=0)
     graph.op("Gather", classes, number, axis=0, output="label")
     if rule.scores_per_problem:
-        decision, shape = values, ["n", rule.intercept.size]
+        decision, shape = values, ["n", rule.model.intercept.size]
     else:
         decision, shape = scores, ["n", rule.classes.size]
     if rule.classes.size == 2:
@@ -163,8 +164,8 @@ def _properties(rule: DecisionRule) -> dict[str, str]:
         "C": repr(float(classifier.C)),
         "classes": json.dumps([str(label) for label in rule.classes.tolist()]),
     }
-    if rule.expansion is not None:
-        found["kernel"] = str(rule.expansion.kernel.function)
+    if isinstance(rule.model, KernelModel):
+        found["kernel"] = str(rule.model.kernel.function)
     names = rule.feature_names
     if names is not None:
         found["columns of X"] = json.dumps([names[j] for j in rule.number_columns])

@@ -25,7 +25,19 @@ from psvm.solvers.ledger import Status
 
 State = dict[str, Any]
 
-UPGRADES: dict[int, Callable[[str, State], State]] = {}
+
+def _from_format_1(kind: str, state: State) -> State:
+    """Classes have moved (`payload.MOVED`), and a PSVC remembers its solution by row of X.
+
+    Before, it was by place of the kernel matrix, which a file does not tell: it is forgotten, and
+    the next warm start begins at zero.
+    """
+    if kind == "PSVC":
+        state.pop("_warm", None)
+    return state
+
+
+UPGRADES: dict[int, Callable[[str, State], State]] = {1: _from_format_1}
 """``UPGRADES[n]`` brings the attributes of one object of psvm from format n to n + 1.
 
 It is given the name of the class and its attributes as they were written. A format without a step

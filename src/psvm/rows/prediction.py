@@ -1,9 +1,9 @@
-r"""A fitted kernel model as a sum over its support vectors: decision values, and labels faster.
+r"""A fitted model as arrays: decision values, labels faster, and what the exports write.
 
-Decision values are computed with float64 kernel entries. A label needs only a sign, so labels of
-the rbf kernel are read from float32 entries, at twice the speed, wherever a decision is larger than
-a generous bound E of its rounding errors, and from the decision values of the few other rows:
-``codes`` agrees with ``decisions``.
+Decision values of a kernel model are computed with float64 kernel entries. A label needs only a
+sign, so labels of the rbf kernel are read from float32 entries, at twice the speed, wherever a
+decision is larger than a generous bound E of its rounding errors, and from the decision values of
+the few other rows: ``codes`` agrees with ``decisions``.
 
 **The bound.** With x and z shifted and scaled so that :math:`K = 2^{-\|x - z\|^2/2}`, let
 :math:`h = \|x\|^2/2`, u = 2^-24, coefficients divided by the largest, and :math:`S = \sum_s |c_s|
@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ from psvm.mathematics.multiclass import (
     class_pairs,
     pair_products,
 )
+from psvm.rows.blocks import split_rows
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import find_equal_rows
 from psvm.rows.kernel import Kernel, rows_to_pack
@@ -64,7 +65,30 @@ _ROWS = 1024
 
 
 @dataclass(frozen=True)
-class SupportExpansion:
+class LinearModel:
+    """``weights_t @ x + intercept_t`` for every binary problem t.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_problems, n_features)
+    intercept : ndarray of shape (n_problems,)
+    """
+
+    weights: Array
+    intercept: Array
+
+    kernel: ClassVar[Kernel] = Kernel("linear")
+
+    def decisions(self, X: Any) -> Array:
+        """Decision value of every problem, shape (n, n_problems)."""
+        # Block by block, because float32 rows become float64 in the product.
+        rows = split_rows(X)
+        values = [np.asarray(rows[k] @ self.weights.T) for k in range(len(rows))]
+        return np.asarray(np.concatenate(values) + self.intercept)
+
+
+@dataclass(frozen=True)
+class KernelModel:
     """``sum_s dual_coef_ts K(vector_s, x) + intercept_t`` for every binary problem t.
 
     Attributes
@@ -90,6 +114,32 @@ class SupportExpansion:
     pairwise: bool
     threads: int
 
+    @property
+    def weights(self) -> Array:
+        """``sum_s dual_coef_ts vector_s`` for every problem t: a linear kernel as a LinearModel."""
+        if self.pairwise:
+            return pair_products(self.dense_vectors, self.dual_coef, self.n_support).T
+        return np.asarray(self.dual_coef @ self.vectors)
+
+    @property
+    def dense_vectors(self) -> Array:
+        """The support vectors as a float64 array."""
+        dense = self.vectors.toarray() if sp.issparse(self.vectors) else self.vectors
+        return np.asarray(dense, dtype=np.float64)
+
+    def terms(self) -> Iterator[tuple[Codes, Array]]:
+        """For every problem the numbers of its support vectors, and their coefficients."""
+        if not self.pairwise:
+            for row in self.dual_coef:
+                chosen = np.flatnonzero(row)
+                yield chosen, row[chosen]
+            return
+        every, slices = np.arange(self.dual_coef.shape[1]), self._class_slices
+        for i, j in class_pairs(len(slices)):
+            vectors = np.concatenate([every[slices[i]], every[slices[j]]])
+            coef = np.concatenate([self.dual_coef[j - 1, slices[i]], self.dual_coef[i, slices[j]]])
+            yield vectors[coef != 0.0], coef[coef != 0.0]
+
     def decisions(self, X: Any) -> Array:
         """Decision value of every problem with float64 kernel entries, shape (n, n_problems)."""
         model, X = self._alike(X)
@@ -112,8 +162,8 @@ class SupportExpansion:
             codes[rest] = of_decisions(model._decisions(X[rest]))
         return codes
 
-    def _alike(self, X: Any) -> tuple[SupportExpansion, Any]:
-        """The expansion and X both sparse or both dense, equal support vectors merged."""
+    def _alike(self, X: Any) -> tuple[KernelModel, Any]:
+        """The model and X both sparse or both dense, equal support vectors merged."""
         if not self.kernel.of_features:
             return self, X
         vectors = self.vectors
@@ -123,7 +173,7 @@ class SupportExpansion:
         model = replace(self, vectors=vectors)
         return (model._merged() if X.shape[0] >= _MANY_ROWS else model), X
 
-    def _merged(self) -> SupportExpansion:
+    def _merged(self) -> KernelModel:
         """Equal support vectors of a class as one: less to compute, and errors that differ."""
         same = find_equal_rows(self.vectors, self._classes, worth=0.0)
         if not same.merged:
@@ -136,8 +186,8 @@ class SupportExpansion:
             n_support=np.bincount(classes, minlength=len(self.n_support)).tolist(),
         )
 
-    def _stored_well(self, X: Any) -> tuple[SupportExpansion, Any]:
-        """The expansion and X, both as CSR matrices if both are mostly zero."""
+    def _stored_well(self, X: Any) -> tuple[KernelModel, Any]:
+        """The model and X, both as CSR matrices if both are mostly zero."""
         if sp.issparse(X):
             return self, X
         vectors, rows = (

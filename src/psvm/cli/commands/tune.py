@@ -101,14 +101,15 @@ def tune(
     from psvm.cli.files.reading import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.output import check_can_write
+    from psvm.search import PSVCCV
 
-    grids: dict[str, Any] = {"ps": ps, "Cs": Cs, "gammas": gammas}
-    given = {
+    grids = {"ps": ps, "Cs": Cs, "gammas": gammas}
+    given: dict[str, Any] = {
         name: [float(part) for part in text.split(",")]
         for name, text in grids.items()
         if text is not None
     }
-    search = search_and_test.new_search(
+    search = PSVCCV(
         **given,
         kernel=kernel.value,
         class_weight=None if class_weight is None else class_weight.value,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +28,6 @@ class MatrixBlock:
     X: Any
     y: npt.NDArray[Any] | None
     place: Callable[[int], str]
-
-
-class MatrixFile(Protocol):
-    """A matrix that can be read once, from its first row to its last."""
-
-    name: str
-    feature_names: list[str] | None
-    sparse: bool
-
-    def blocks(self) -> Iterator[MatrixBlock]:
-        """The rows in order; at least one block, even if empty."""
 
 
 class NpzFile:

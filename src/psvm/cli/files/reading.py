@@ -22,6 +22,8 @@ class ReadOptions:
     zero_based: bool = False
 
 
+# Each can be read once, from its first row to its last: ``blocks`` gives the rows in order, and at
+# least one block, even if it is empty.
 Table = DelimitedFile | ColumnarFile
 Matrix = NpzFile | LibsvmFile
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import polars as pl
 
@@ -15,16 +14,6 @@ class TableBlock:
 
     frame: pl.DataFrame
     place: Callable[[int], str]
-
-
-class TableFile(Protocol):
-    """A table that can be read once, from its first row to its last."""
-
-    name: str
-    columns: list[str]
-
-    def blocks(self, columns: Sequence[str]) -> Iterator[TableBlock]:
-        """The rows in order, with the named columns only; at least one block, even if empty."""
 
 
 def row_place(start: int, row: int) -> str:
