@@ -13,10 +13,14 @@ LOG := $(VENV)/install.log
 PYTHON ?=
 ARGS ?=
 CPP := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
+CPP_TESTS := $(wildcard tests/cpp/*.?pp tests/cpp/*/*.?pp)
+BUILD := build/editable
 
 # One thread per test worker: the workers are the parallelism. (SCIPY_ARRAY_API, set for pytest,
 # turns on scikit-learn's checks of array-API input.)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
+	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench sanitize lint format clean
@@ -32,13 +36,13 @@ lint: $(READY)/psvm $(READY)/test
 	@echo "ruff check" && $(BIN)/ruff check --quiet .
 	@echo "ruff format" && $(BIN)/ruff format --quiet --check . \
 		|| { echo "the files above are not formatted: run 'make format'"; exit 1; }
-	@echo "clang-format" && for file in $(CPP); do $(BIN)/clang-format $$file | cmp -s $$file - \
+	@echo "clang-format" && for file in $(CPP) $(CPP_TESTS); do $(BIN)/clang-format $$file | cmp -s $$file - \
 		|| { echo "$$file is not formatted: run 'make format'"; exit 1; }; done
 	@echo "mypy" && $(BIN)/mypy --no-error-summary
 
-test: lint
+test: lint $(READY)/cpp_tests
 	@echo "pytest"
-	@$(ONE_THREAD) SCIPY_ARRAY_API=1 $(BIN)/pytest -q -n logical $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -63,13 +67,14 @@ sanitize: $(READY)/sanitize
 	@echo "pytest under AddressSanitizer and UBSan"
 	@LD_PRELOAD="$(call gcc_library,libasan.so):$(call gcc_library,libstdc++.so)" \
 		PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(ONE_THREAD) SCIPY_ARRAY_API=1 $(VENV)/sanitize/bin/python -m pytest -q -n logical \
+		$(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=build/sanitize/psvm_tests \
+		$(VENV)/sanitize/bin/python -m pytest -q -n logical \
 		--capture=sys $(SANITIZED:%=tests/%) \
 		--deselect tests/estimators/test_linear_blocks.py::test_a_memory_map_is_not_loaded $(ARGS)
 
 format: $(READY)/test
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
-	@$(BIN)/clang-format -i $(CPP)
+	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
 
 clean:
 	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -110,7 +115,14 @@ $(READY)/build: $(READY)/venv pyproject.toml
 # Editable: a change of Python code needs no new install, a change of C++ an incremental build.
 $(READY)/psvm: $(READY)/build CMakeLists.txt $(CPP)
 	@echo "compiling and installing psvm"
-	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" $(pip) install --no-build-isolation -e .)
+	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" $(pip) install --no-build-isolation -e . -C build-dir=$(BUILD))
+	@touch $@
+
+# The C++ tests, beside the core they are linked with.
+$(READY)/cpp_tests: $(READY)/psvm $(CPP_TESTS)
+	@echo "compiling the tests of the core"
+	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" && cmake -DPSVM_TESTS=ON $(BUILD) \
+		&& cmake --build $(BUILD) --target psvm_tests)
 	@touch $@
 
 $(READY)/plot $(READY)/test $(READY)/bench: $(READY)/venv pyproject.toml
@@ -121,7 +133,7 @@ $(READY)/plot $(READY)/test $(READY)/bench: $(READY)/venv pyproject.toml
 
 # Not editable, so that it depends on every file of the package. Its site-packages come first; the
 # path of the others is added without their .pth files, hence without the editable psvm.
-$(READY)/sanitize: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(shell find src -name '*.py')
+$(READY)/sanitize: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(CPP_TESTS) $(shell find src -name '*.py')
 	@test -e "$(call gcc_library,libasan.so)" || { echo "*** make sanitize needs GCC on Linux with" \
 		"its libasan; '$(CXX)' has none. Name another compiler: make CXX=g++ sanitize" >&2; exit 1; }
 	@echo "compiling psvm with sanitizers"
@@ -131,5 +143,5 @@ $(READY)/sanitize: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(shell fi
 	@$(call quietly,CXX="$(CXX)" PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/sanitize/bin/python -m pip \
 		--disable-pip-version-check --no-input install --no-build-isolation --no-deps \
 		--force-reinstall . -C build-dir=build/sanitize -C install.strip=false \
-		-C "cmake.define.CMAKE_CXX_FLAGS=$(SANITIZERS)")
+		-C cmake.define.PSVM_TESTS=ON -C "cmake.define.CMAKE_CXX_FLAGS=$(SANITIZERS)")
 	@touch $@

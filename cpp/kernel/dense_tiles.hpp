@@ -211,7 +211,7 @@ struct MirroredTileLoop {
                                index_t col0, Vec<T, Arch>* row_sum) {
     using OneTile = Tile<T, Kernel, Arch, P>;
     using V = Vec<T, Arch>;
-    constexpr int R = OneTile::R, L = OneTile::L, W = OneTile::W, N = OneTile::N;
+    constexpr int R = OneTile::R, W = OneTile::W, N = OneTile::N;
     V entry[R][N];
     OneTile::entries(job, kernel, row0, col0, entry);
     OneTile::add(job, row0, col0, entry);

@@ -1,0 +1,81 @@
+// tests: kernel/dense_rows.cpp
+#include "kernel/plain_kernels.hpp"
+
+namespace psvm {
+namespace {
+
+template <class T, class S>
+std::unique_ptr<Points<T>> points_of(const check::PlainPoints& plain, const KernelSpec& spec,
+                                     const double* shift, std::vector<index_t> starts) {
+  const std::vector<S> x(plain.x.begin(), plain.x.end());
+  const DenseArray<S> rows{x.data(), plain.size, plain.features, plain.features, 1};
+  return dense_points<T, S>(rows, shift, spec, std::move(starts));
+}
+
+template <class T, class S>
+void check_dense(int threads) {
+  check::TestRun test(threads);
+  for (const auto& name : check::kernel_names)
+    for (const auto& shape : check::shapes) {
+      const KernelSpec spec = check::spec_of(name);
+      const check::PlainPoints plain(shape.starts.back(), shape.features, 1);
+      const check::PlainPoints others(std::min<index_t>(plain.size, 150), shape.features, 2);
+      const auto points = points_of<T, S>(plain, spec, nullptr, shape.starts);
+      const auto from = points_of<T, S>(others, spec, nullptr, {0, others.size});
+      const auto K = plain.matrix(spec, plain);
+      CHECK_EQUAL(points->work_per_entry(), static_cast<double>(shape.features));
+      CHECK(points->points() == points.get());
+      CHECK(!points->stored());
+      check::check_rows<T>(*points, K, test.run);
+      check::check_points<T>(*points, *from, K, others.matrix(spec, plain), test.run);
+    }
+}
+
+TEST_PER_CPU(dense_rows, rows_in_float_of_float) { check_dense<float, float>(2); }
+TEST_PER_CPU(dense_rows, rows_in_float_of_double) { check_dense<float, double>(1); }
+TEST_PER_CPU(dense_rows, rows_in_double_of_float) { check_dense<double, float>(1); }
+TEST_PER_CPU(dense_rows, rows_in_double_of_double) { check_dense<double, double>(2); }
+
+TEST_PER_CPU(dense_rows, many_rows_on_several_threads) {
+  check::TestRun test(2);
+  const KernelSpec spec = check::spec_of("rbf");
+  const check::PlainPoints plain(700, 40, 3);  // long enough that threads share the columns
+  const auto points = points_of<double, double>(plain, spec, nullptr, {0, 700});
+  check::check_rows<double>(*points, plain.matrix(spec, plain), test.run);
+}
+
+TEST(dense_rows, a_shift_changes_no_distance) {
+  check::TestRun test(1);
+  const std::vector<double> shift = {0.5, -1.0, 0.25, 2.0};
+  const check::PlainPoints plain(30, 4, 1);
+  for (const char* name : {"rbf", "laplacian", "exponential"}) {
+    const KernelSpec spec = check::spec_of(name);
+    const auto points = points_of<double, double>(plain, spec, shift.data(), {0, 30});
+    check::check_rows<double>(*points, plain.matrix(spec, plain), test.run);
+  }
+  // Of a product it does: the points are moved.
+  check::PlainPoints moved = plain;
+  for (index_t i = 0; i < 30; ++i)
+    for (std::size_t k = 0; k < 4; ++k) moved.x[static_cast<std::size_t>(4 * i) + k] -= shift[k];
+  const KernelSpec spec = check::spec_of("linear");
+  const auto points = points_of<double, double>(plain, spec, shift.data(), {0, 30});
+  check::check_rows<double>(*points, moved.matrix(spec, moved), test.run);
+  for (index_t i = 0; i < 30; ++i)
+    CHECK_NEAR(points->half_squared_norms()[static_cast<std::size_t>(i)],
+               0.5 * check::plain_entry(spec, moved.row(i), moved.row(i), 4), 1e-13);
+}
+
+TEST(dense_rows, columns_may_lie_anywhere) {
+  check::TestRun test(1);
+  const check::PlainPoints plain(9, 3, 4);
+  std::vector<double> columns(3 * 20, 1e9);  // Fortran order, 20 apart
+  for (index_t i = 0; i < 9; ++i)
+    for (index_t k = 0; k < 3; ++k) columns[static_cast<std::size_t>(20 * k + i)] = plain.row(i)[k];
+  const KernelSpec spec = check::spec_of("rbf");
+  const DenseArray<double> rows{columns.data(), 9, 3, 1, 20};
+  const auto points = dense_points<double, double>(rows, nullptr, spec, {0, 9});
+  check::check_rows<double>(*points, plain.matrix(spec, plain), test.run);
+}
+
+}  // namespace
+}  // namespace psvm
