@@ -53,4 +53,4 @@ class HeadStart:
         rows ``kept`` in the order ``order``.
         """
         alpha = same.totals(self.alpha[t][kept])[order][kernel.columns(problem.segments)]
-        return feasible(alpha, problem.y, problem.cost, problem.loss, problem.fit_intercept)
+        return feasible(problem, alpha)

@@ -44,7 +44,7 @@ class WarmStart:
     def of(cls, problems: Sequence[KernelProblem], solved: Sequence[Solution]) -> WarmStart:
         """Remember solved problems."""
         xi = [
-            np.maximum(1.0 - problem.y * (one.decision + one.certificate.intercept), 0.0)
+            np.maximum(problem.shortfall(one.decision + one.certificate.intercept), 0.0)
             for problem, one in zip(problems, solved, strict=True)
         ]
         return cls(
@@ -63,7 +63,7 @@ class WarmStart:
         alpha = carried_alpha(warm.alpha[t], warm.p, lambda: warm.xi[t], loss, cost)
         if alpha is None:
             return np.zeros(problem.y.size)
-        return feasible(alpha, problem.y, cost, loss, problem.fit_intercept)
+        return feasible(problem, alpha)
 
 
 @dataclass(frozen=True)
@@ -120,5 +120,6 @@ def _slacks(starts: Sequence[LinearStart], problems: LinearProblems, rows: Seque
         decision = rows[k] @ w.T + b
         first, end = end, end + decision.shape[0]
         y = problems.signs[:, problems.codes[first:end]]
-        xi[:, first:end] = np.where(y != 0, np.maximum(1.0 - y * decision.T, 0.0), 0.0)
+        target = y if problems.target is None else problems.target[first:end]
+        xi[:, first:end] = np.maximum(y * (target - decision.T), 0.0)  # y = 0: absent
     return xi

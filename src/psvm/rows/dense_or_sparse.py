@@ -16,7 +16,7 @@ _MANY_FEATURES, _MOSTLY_ZERO = 128, 0.3
 # All kernels of features but the exponential: the root of a difference of sparse rows cancels.
 _AS_EXACT_IF_SPARSE = ("linear", "poly", "rbf", "sigmoid", "laplacian")
 # Entries below which a conversion is not worth the look.
-_WORTH_CONVERTING = 1e5
+WORTH_CONVERTING = 1e5
 # Rows looked at.
 _SAMPLE = 1000
 
@@ -26,7 +26,7 @@ def mostly_zero_as_csr(X: Any, most: float, threads: int) -> Any:
 
     The share is judged by some of the rows.
     """
-    if sp.issparse(X) or X.shape[0] * X.shape[1] < _WORTH_CONVERTING:
+    if sp.issparse(X) or X.shape[0] * X.shape[1] < WORTH_CONVERTING:
         return X
     some = X[:: max(1, X.shape[0] // _SAMPLE)]
     if np.count_nonzero(some) >= most * some.size:

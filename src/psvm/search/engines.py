@@ -31,15 +31,14 @@ from psvm.search.gram_search import GramSearch
 from psvm.search.grid import Grid
 from psvm.search.matrix_first import MatrixFirst
 from psvm.search.row_search import RowSearch
-from psvm.solvers.sizes import SMALL
+from psvm.solvers.sizes import SMALL, STEPS_PER_ROW
 
 Array = npt.NDArray[np.float64]
 
 # Rounds beyond the goal on small sets; every one divides the violation by ten.
 _MORE_ROUNDS = 4
-# Rows up to which a linear kernel is tried on its matrix, and steps per row and cell: then a fit of
-# its own takes about as long.
-_FEW_ROWS, _FEW_STEPS = 5000, 10
+# Rows up to which a linear kernel is tried on its matrix.
+_FEW_ROWS = 5000
 # Share of what the matrices leave of ``cache_size`` that solutions to start from may take.
 _SOLUTIONS = 0.125
 
@@ -109,7 +108,7 @@ def choose_engines(
         fit_intercept=bool(model.fit_intercept),
         buffers=0 if plan is None else plan.buffers,
         more_rounds=0 if n > SMALL else _MORE_ROUNDS,
-        steps_per_row=_FEW_STEPS if linear else -1,
+        steps_per_row=STEPS_PER_ROW if linear else -1,
         remembers=n > SMALL and 8.0 * grid.size * solutions <= _SOLUTIONS * left,
         threads=threads,
     )

@@ -28,7 +28,7 @@ from psvm import _core
 from psvm.mathematics.certificate import best_intercept, certify_pair
 from psvm.mathematics.problem import LinearProblems, LinearStart
 from psvm.rows.blocks import ArrayBlocks, split_rows
-from psvm.rows.dense_or_sparse import mostly_zero_as_csr
+from psvm.rows.dense_or_sparse import WORTH_CONVERTING, mostly_zero_as_csr
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
 from psvm.solvers.linear.best_pair import BestPair
@@ -54,7 +54,7 @@ _ROWS_PER_FEATURE, _SMALL_PAIR = 50, 1e6
 # Share of nonzeros below which dense rows are turned into sparse ones (a9a: 5 times faster), and
 # from which sparse rows are turned into dense ones (ijcnn1: 1.5 times faster).
 _MOSTLY_ZERO, _WELL_FILLED = 0.2, 0.4
-_WORTH_CONVERTING, _TOO_LARGE = 1e5, 2**27  # entries, where an array of 1 GB is too large
+_TOO_LARGE = 2**27  # entries: an array of 1 GB
 # Passes of coordinate descent before Newton takes over, at most; text takes 10 to 1000.
 _MOST_PASSES = 3000
 # Columns from which it is worth to look for empty ones.
@@ -168,7 +168,7 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
     size = X.shape[0] * X.shape[1]
     if sp.issparse(X):
         full = X.nnz >= _WELL_FILLED * size and size <= _TOO_LARGE
-        worth = full and (size >= _WORTH_CONVERTING or _far_from_origin(X))
+        worth = full and (size >= WORTH_CONVERTING or _far_from_origin(X))
         return split_rows(X.toarray()) if worth else rows
     stored = mostly_zero_as_csr(X, _MOSTLY_ZERO, threads)
     return rows if stored is X else split_rows(stored)
@@ -236,10 +236,9 @@ def _certified(
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
     problems, chosen = passes.problems, passes.taking_part(t)
     decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])[chosen]
-    y = problems.signs[t][problems.codes[chosen]].astype(np.float64)
     if not np.isfinite(decision).all():
         return end.b
-    return best_intercept(decision, y, problems.cost[chosen], problems.loss)
+    return best_intercept(problems.rows_of(t, chosen), decision)
 
 
 def _patience(summary: RowSummary) -> int:
