@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from psvm import PSVC
-from psvm.mathematics.certificate import certify
+from psvm.mathematics.certificate import DualRows, certify
 from psvm.mathematics.loss import PNormHinge
 
 PS = (1, 1.25, 1.5, 2, 3)
@@ -57,7 +57,8 @@ def gap_of_svc(svc: SVC, X: np.ndarray, y: np.ndarray) -> float:
     alpha = np.zeros(len(y))
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
     decision = svc.decision_function(X) - svc.intercept_[0]
-    return certify(alpha, decision, sign, np.full(len(y), float(svc.C)), PNormHinge(1.0)).gap
+    rows = DualRows(sign, sign, np.full(len(y), float(svc.C)), PNormHinge(1.0))
+    return certify(rows, alpha, decision).gap
 
 
 def choose_C(estimator: SVC | PSVC, X_train, y_train, X_test, y_test) -> Row:

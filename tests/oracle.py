@@ -70,7 +70,7 @@ def _dual(quadratic, alpha, cost, p):
     if p == 1 or np.isinf(cost[0]):
         return alpha.sum() - 0.5 * quadratic
     ratio = alpha / (p * cost)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # p close to 1
         slack = np.exp(np.log(ratio) / (p - 1.0))
     return alpha.sum() - 0.5 * quadratic - (p - 1.0) / p * (alpha @ slack)
 
@@ -95,6 +95,36 @@ def solve_linear(X, y, cost, p, fit_intercept=True):
     """The same for the linear problem over the rows of X, without forming its kernel matrix."""
     X = np.asarray(X, dtype=float)
     return _solve(X, lambda coef: np.sum((coef @ X) ** 2), y, cost, p, fit_intercept)
+
+
+@dataclass(frozen=True)
+class RowOptimum:
+    """Value, dual variables and intercept of a problem with targets, as Clarabel believes them."""
+
+    value: float
+    alpha: np.ndarray
+    intercept: float
+
+
+def solve_rows(K, y, target, cost, p, balance=0.0):
+    """``min 1/2 ||u||^2 + sum_i cost_i xi_i^p + balance b``, ``xi_i >= y_i (t_i - (L u)_i - b)``.
+
+    K is the kernel matrix of the rows; those that share a kernel row are equal in it.
+    """
+    L = _factor(np.asarray(K, dtype=float))
+    u, b, xi = cp.Variable(L.shape[1]), cp.Variable(), cp.Variable(y.size)
+    constraints = [xi >= cp.multiply(y, target - L @ u - b), xi >= 0]
+    powers = xi
+    if p > 1:
+        powers = cp.Variable(y.size)
+        constraints.append(cp.PowCone3D(powers, np.ones(y.size), xi, np.full(y.size, 1.0 / p)))
+    objective = 0.5 * cp.sum_squares(u) + cost @ powers + balance * b
+    model = cp.Problem(cp.Minimize(objective), constraints)
+    options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.solve(solver="CLARABEL", max_iter=300, **options)
+    return RowOptimum(float(model.value), constraints[0].dual_value, float(b.value))
 
 
 def _solve(L, quadratic, y, cost, p, fit_intercept):

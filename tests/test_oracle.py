@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 from strategies import LISTED_P
 
-from psvm.mathematics.certificate import certify
+from psvm.mathematics.certificate import DualRows, certify
 from psvm.mathematics.loss import PNormHinge
 
 
@@ -24,7 +24,7 @@ def test_bracket_is_narrow_and_the_certificate_agrees(p, C):
     K, cost = pairwise_kernels(X, metric="rbf", gamma=0.3), np.full(30, C)
     best = oracle.solve(K, y, cost, p)
     assert abs(best.width) <= oracle.BRACKET
-    proof = certify(best.alpha, K @ (best.alpha * y), y, cost, PNormHinge(p))
+    proof = certify(DualRows(y, y, cost, PNormHinge(p)), best.alpha, K @ (best.alpha * y))
     assert proof.primal >= best.lower * (1 - 1e-9)
     assert proof.dual <= best.upper * (1 + 1e-9)
     assert proof.dual == pytest.approx(best.lower, rel=1e-9)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics.pairwise import rbf_kernel
 from strategies import costs, datasets, dual_points, exponents, seeds
 
-from psvm.mathematics.certificate import best_intercept, certify
+from psvm.mathematics.certificate import DualRows, best_intercept, certify, may_be_separable
 from psvm.mathematics.loss import PNormHinge
 
 
@@ -26,9 +26,9 @@ def test_weak_duality(point, p, C, fit_intercept):
     K, y, alpha = point
     cost = np.full(y.size, C)
     if p == 1:
-        alpha = alpha * C / alpha.max()
+        alpha = np.minimum(alpha * C / alpha.max(), C)
     decision = K @ (alpha * y)
-    proof = certify(alpha, decision, y, cost, PNormHinge(p), fit_intercept)
+    proof = certify(DualRows(y, y, cost, PNormHinge(p), fit_intercept), alpha, decision)
     primal = oracle.primal_objective(K, alpha * y, proof.intercept, y, cost, p)
     assert proof.primal == pytest.approx(primal, rel=1e-9)
     assert proof.gap >= 0.0
@@ -45,7 +45,7 @@ def test_every_certificate_brackets_the_true_optimum(point, p, C):
     cost = np.full(y.size, C)
     alpha = oracle.feasible(alpha * C, y, cost, p)
     best = oracle.solve(K, y, cost, p)
-    proof = certify(alpha, K @ (alpha * y), y, cost, PNormHinge(p))
+    proof = certify(DualRows(y, y, cost, PNormHinge(p)), alpha, K @ (alpha * y))
     assert proof.primal >= best.lower * (1 - 1e-7)
     assert proof.dual <= best.upper * (1 + 1e-7)
 
@@ -60,7 +60,7 @@ def test_intercept_minimises_the_loss(data, p, C, seed):
     def total(b):
         return np.sum(cost * np.maximum(0.0, 1.0 - y * (decision + b)) ** p)
 
-    ours = total(best_intercept(decision, y, cost, PNormHinge(p)))
+    ours = total(best_intercept(DualRows(y, y, cost, PNormHinge(p)), decision))
     found = minimize_scalar(total, bounds=(-10, 10), method="bounded", options={"xatol": 1e-10})
     assert ours <= found.fun * (1 + 1e-12) + 1e-300
 
@@ -70,7 +70,7 @@ def test_intercept_is_the_midpoint_where_it_is_not_unique(count, distance):
     """p = 1 with as many rows on each side: every b between the classes' thresholds is optimal."""
     y = np.repeat([1.0, -1.0], count)
     decision = np.repeat([distance, -distance], count) / 2
-    b = best_intercept(decision, y, np.ones(y.size), PNormHinge(1.0))
+    b = best_intercept(DualRows(y, y, np.ones(y.size), PNormHinge(1.0)), decision)
     assert b == pytest.approx(0.0, abs=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_order_of_rows_does_not_matter(data, p, C, seed):
     alpha = oracle.feasible(cost * rng.random(y.size), y, cost, p)
     order = rng.permutation(y.size)
     one, two = (
-        certify(alpha[i], (K @ (alpha * y))[i], y[i], cost[i], PNormHinge(p))
+        certify(DualRows(y[i], y[i], cost[i], PNormHinge(p)), alpha[i], (K @ (alpha * y))[i])
         for i in (np.arange(y.size), order)
     )
     assert two.primal == pytest.approx(one.primal, rel=1e-12)
@@ -102,7 +102,8 @@ def test_exact_intercept_from_any_support_vector(p):
     support = best.alpha > 1e-4
     b = y * (1 - loss.slack_of(best.alpha, cost)) - decision
     assert np.ptp(b[support]) < 1e-4
-    assert best_intercept(decision, y, cost, loss) == pytest.approx(b[support].mean(), abs=1e-4)
+    ours = best_intercept(DualRows(y, y, cost, loss), decision)
+    assert ours == pytest.approx(b[support].mean(), abs=1e-4)
 
 
 def test_the_papers_averaging_rules_are_not_optimal():
@@ -114,7 +115,7 @@ def test_the_papers_averaging_rules_are_not_optimal():
         best = oracle.solve(rbf_kernel(X), y, cost, p)
         decision = rbf_kernel(X) @ (best.alpha * y)
         support = best.alpha > 1e-6
-        exact = best_intercept(decision, y, cost, PNormHinge(p))
+        exact = best_intercept(DualRows(y, y, cost, PNormHinge(p)), decision)
         miss[p] = (
             abs(np.mean((y - decision)[support]) - exact),
             abs(np.mean((y - np.sign(decision))[support]) - exact),
@@ -127,26 +128,27 @@ def test_the_papers_averaging_rules_are_not_optimal():
 def test_gap_is_nearly_zero_at_the_optimum_and_large_elsewhere():
     """The certificate tells an optimum from a point that is merely feasible."""
     X, y = overlapping()
-    K, cost, loss = rbf_kernel(X), np.ones(y.size), PNormHinge(1.5)
+    K, cost = rbf_kernel(X), np.ones(y.size)
+    rows = DualRows(y, y, cost, PNormHinge(1.5))
     best = oracle.solve(K, y, cost, 1.5).alpha
-    assert certify(best, K @ (best * y), y, cost, loss).gap < 1e-9
+    assert certify(rows, best, K @ (best * y)).gap < 1e-9
     worse = oracle.feasible(0.5 * best, y, cost, 1.5)
-    assert certify(worse, K @ (worse * y), y, cost, loss).gap > 1e-2
+    assert certify(rows, worse, K @ (worse * y)).gap > 1e-2
 
 
 def test_alpha_beyond_its_bound_proves_nothing():
     """At p = 1, alpha > C is infeasible: the dual is -inf and the gap infinite."""
     y, alpha = np.array([1.0, -1.0]), np.array([2.0, 2.0])
     K = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    proof = certify(alpha, K @ (alpha * y), y, np.ones(2), PNormHinge(1.0))
+    proof = certify(DualRows(y, y, np.ones(2), PNormHinge(1.0)), alpha, K @ (alpha * y))
     assert proof.gap == np.inf
 
 
 def test_hard_margin_known_solution():
     """Points -1 and +1: P = D = 1/2, b = 0. A scaled alpha is rescaled to be primal feasible."""
     y = np.array([1.0, -1.0])
-    K, cost, loss = np.outer(y, y), np.full(2, np.inf), PNormHinge(1.0)
-    exact, short = (certify(np.full(2, a), K @ (a * y), y, cost, loss) for a in (0.5, 0.25))
+    K, rows = np.outer(y, y), DualRows(y, y, np.full(2, np.inf), PNormHinge(1.0))
+    exact, short = (certify(rows, np.full(2, a), K @ (a * y)) for a in (0.5, 0.25))
     assert (exact.primal, exact.dual, exact.gap) == pytest.approx((0.5, 0.5, 0.0))
     assert short.scale == pytest.approx(2.0)
     assert short.primal == pytest.approx(0.5)
@@ -156,7 +158,7 @@ def test_hard_margin_known_solution():
 def test_hard_margin_without_separation_has_no_primal():
     """alpha = 0 separates nothing: the primal is infinite, and so is the gap."""
     y = np.array([1.0, -1.0])
-    proof = certify(np.zeros(2), np.zeros(2), y, np.full(2, np.inf), PNormHinge(1.0))
+    proof = certify(DualRows(y, y, np.full(2, np.inf), PNormHinge(1.0)), np.zeros(2), np.zeros(2))
     assert proof.primal == np.inf
     assert proof.gap == np.inf
 
@@ -168,6 +170,22 @@ def test_hard_margin_agrees_with_the_oracle(data, fit_intercept):
     K = rbf_kernel(X, gamma=5.0) + 1e-3 * np.eye(y.size)
     cost = np.full(y.size, np.inf)
     best = oracle.solve(K, y, cost, 1.0, fit_intercept)
-    proof = certify(best.alpha, K @ (best.alpha * y), y, cost, PNormHinge(1.0), fit_intercept)
+    proof = certify(
+        DualRows(y, y, cost, PNormHinge(1.0), fit_intercept), best.alpha, K @ (best.alpha * y)
+    )
     assert proof.gap < 1e-5
     assert proof.primal == pytest.approx(best.upper, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+def test_a_narrow_margin_is_ruled_out_by_alpha_alone(scale):
+    """Two rows of opposite labels: the margin is half their distance, whatever the units."""
+    for distance, possible in ((1e-7, False), (1e-5, True)):
+        x = scale * np.array([1.0, 1.0 - distance])
+        alpha, y = np.full(2, 3.0), np.array([1.0, -1.0])
+        w = float(np.sum(alpha * y * x))
+        assert may_be_separable(w**2, alpha.sum(), scale**2) == possible
+
+
+def test_no_alpha_rules_nothing_out():
+    assert may_be_separable(0.0, 0.0, 1.0)

@@ -17,8 +17,58 @@ from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]
 
+# Share of the data's radius below which a hard margin is taken for none: rounding makes some.
+NARROWEST_MARGIN = 1e-6
 _EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class DualRows:
+    """The rows of one problem, whatever they stand for.
+
+    Row i has a sign ``y_i``, a target ``t_i`` and a cost, and the slack
+    ``xi_i = max(0, y_i (t_i - f_i - b))``; minimised over w and b is
+
+        P = 1/2 ||w||^2 + sum_i cost_i xi_i^p + balance b,    f_i = <w, phi(x_i)>,
+
+    and maximised over alpha >= 0 with ``sum_i alpha_i y_i = balance``
+
+        D = sum_i alpha_i y_i t_i - 1/2 ||sum_i alpha_i y_i phi(x_i)||^2 - sum_i conjugate(alpha_i).
+
+    Classification has ``t_i = y_i`` and a balance of 0.
+
+    Attributes
+    ----------
+    y : ndarray of float
+        Sign of every row, -1 or +1.
+    target : ndarray of float
+        What ``f_i + b`` is compared with.
+    cost : ndarray of float
+        ``C`` times class weight times sample weight, > 0, possibly infinite (hard margin).
+    loss : PNormHinge
+        The loss and its exponent.
+    fit_intercept : bool
+        Whether b is free (and the dual balanced) or fixed at 0.
+    balance : float
+        What ``sum_i alpha_i y_i`` must be.
+    """
+
+    y: Array
+    target: Array
+    cost: Array
+    loss: PNormHinge
+    fit_intercept: bool = True
+    balance: float = 0.0
+
+    @property
+    def hard_margin(self) -> bool:
+        """Whether no row may have slack."""
+        return bool(np.isinf(self.cost[0]))
+
+    def shortfall(self, values: Array) -> Array:
+        """``y_i (t_i - values_i)``: its positive part is the slack at ``values = f + b``."""
+        return self.y * (self.target - values)
 
 
 def _dot(a: Array, b: Array) -> float:
@@ -28,7 +78,7 @@ def _dot(a: Array, b: Array) -> float:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Objective values of one binary problem.
+    """Objective values of one problem.
 
     Attributes
     ----------
@@ -36,6 +86,7 @@ class Certificate:
         ``P(w(alpha), intercept)`` and ``D(alpha)``.
     gap : float
         Relative duality gap ``(P - D) / P``; the fit is within this fraction of the optimum.
+        (With a balance P may be anything: then relative to the sum of its parts' magnitudes.)
     intercept : float
         The minimiser of the primal over b.
     scale : float
@@ -49,30 +100,47 @@ class Certificate:
     scale: float = 1.0
 
 
-def best_intercept(decision: Array, y: Array, cost: Array, loss: PNormHinge) -> float:
-    """Minimise ``sum_i cost_i max(0, 1 - y_i (decision_i + b))^p`` over b, to machine precision.
+def best_intercept(rows: DualRows, decision: Array) -> float:
+    """Minimise ``sum_i cost_i max(0, y_i (t_i - decision_i - b))^p + balance b`` over b.
 
-    The derivative is increasing in b; its root is bracketed by the row-wise thresholds
-    ``y_i - decision_i``. Where the minimisers form an interval (p = 1, or separable
-    data), its midpoint is returned, so that the answer does not depend on the order of rows.
+    The derivative is increasing in b; without a balance its root is bracketed by the row-wise
+    thresholds ``t_i - decision_i``. It is found to machine precision. Where the minimisers form an
+    interval (p = 1, or separable data), its midpoint is returned, so that the answer does not
+    depend on the order of rows.
     """
-    threshold = y - decision
+    y, cost, p, balance = rows.y, rows.cost, rows.loss.p, rows.balance
+    threshold = rows.target - decision
     positive = y > 0
-    if np.isinf(cost[0]):
-        return 0.5 * float(threshold[positive].max() + threshold[~positive].min())
-    if loss.p == 1.0:
-        return _hinge_intercept(threshold, positive, cost)
+    if p == 1.0 and not rows.hard_margin:
+        return _hinge_intercept(rows, threshold)
     # A positive row costs for b below its threshold, a negative row for b above. All rows of one
     # class stop costing outside [min over negatives, max over positives].
-    low, high = float(threshold[~positive].min()), float(threshold[positive].max())
-    if low >= high:
+    low = float(threshold[~positive].min(initial=np.inf))
+    high = float(threshold[positive].max(initial=-np.inf))
+    if balance != 0.0:
+        # Where no row costs, the balance pulls b to the edge; else the root may lie further out.
+        edge = high if balance > 0.0 else low
+        if rows.hard_margin:
+            return edge
+        low, high = min(low, edge), max(high, edge)
+    elif rows.hard_margin or low >= high:
         return 0.5 * (low + high)
 
     def slope(b: float) -> float:
         # Up to a positive factor, so that no power overflows.
         xi = np.maximum(y * (threshold - b), 0.0)
-        return -_dot(y * cost, (xi / max(float(xi.max()), _TINY)) ** (loss.p - 1.0))
+        largest = max(float(xi.max()), _TINY)
+        falling = _dot(y * cost, (xi / largest) ** (p - 1.0))
+        if balance == 0.0:
+            return -falling
+        with np.errstate(over="ignore"):
+            return balance / max(p * float(np.power(largest, p - 1.0)), _TINY) - falling
 
+    step = 1.0 + high - low
+    while balance > 0.0 and slope(low) > 0.0 and np.isfinite(low):
+        low, step = low - step, 2.0 * step
+    while balance < 0.0 and slope(high) < 0.0 and np.isfinite(high):
+        high, step = high + step, 2.0 * step
     if slope(low) >= 0.0:
         return low
     if slope(high) <= 0.0:
@@ -90,12 +158,12 @@ def best_intercept(decision: Array, y: Array, cost: Array, loss: PNormHinge) -> 
     return 0.5 * (low + high)
 
 
-def _hinge_intercept(threshold: Array, positive: npt.NDArray[np.bool_], cost: Array) -> float:
+def _hinge_intercept(rows: DualRows, threshold: Array) -> float:
     """Midpoint of the minimisers at p = 1, where the derivative is a step function of b."""
-    order = np.argsort(threshold, kind="stable")
+    cost, order = rows.cost, np.argsort(threshold, kind="stable")
     # Below every threshold each positive row pulls with its cost; passing any threshold, positive
     # or negative, raises the slope by the cost of its row.
-    slope = -float(cost[positive].sum()) + np.cumsum(cost[order])
+    slope = rows.balance - float(cost[rows.y > 0].sum()) + np.cumsum(cost[order])
     flat = 1e-12 * float(cost.sum())
     first = int(np.searchsorted(slope, -flat, side="left"))  # slope >= 0 from here on
     last = int(np.searchsorted(slope, flat, side="right"))  # slope > 0 from here on
@@ -103,49 +171,66 @@ def _hinge_intercept(threshold: Array, positive: npt.NDArray[np.bool_], cost: Ar
     return 0.5 * float(threshold[order[first]] + threshold[order[last]])
 
 
-def certify(
-    alpha: Array,
-    decision: Array,
-    y: Array,
-    cost: Array,
-    loss: PNormHinge,
-    fit_intercept: bool = True,
-) -> Certificate:
+def certify(rows: DualRows, alpha: Array, decision: Array) -> Certificate:
     """Certificate of ``alpha`` with decision values ``decision_i = sum_j alpha_j y_j K_ij``.
 
     ``P - D`` is summed as the non-negative Fenchel-Young terms
-    ``alpha_i (margin_i - 1) + cost_i xi_i^p + conjugate_i(alpha_i)``, which keeps every digit
-    where subtracting the two objectives would cancel.
+    ``alpha_i y_i (f_i + b - t_i) + cost_i xi_i^p + conjugate_i(alpha_i)``, which keeps every digit
+    where subtracting the two objectives would cancel. (``balance b`` is in the first of them.)
 
-    For a hard margin (infinite cost) w is scaled by ``1 / min margin`` to be primal feasible;
-    with a margin that is not positive, the primal is infinite.
+    For a hard margin (infinite cost) of classes w is scaled by ``1 / min margin`` to be primal
+    feasible; with a margin that is not positive, or other targets and any slack, the primal is
+    infinite.
     """
-    intercept = best_intercept(decision, y, cost, loss) if fit_intercept else 0.0
-    margin = y * (decision + intercept)
-    squared_norm = _dot(alpha, y * decision)
-    if np.isinf(cost[0]):
-        dual = float(alpha.sum()) - 0.5 * squared_norm
-        worst = float(margin.min())
-        if worst <= 0.0:
+    intercept = best_intercept(rows, decision) if rows.fit_intercept else 0.0
+    short = rows.shortfall(decision + intercept)
+    squared_norm = _dot(alpha, rows.y * decision)
+    drift = rows.balance * intercept if rows.balance else 0.0
+    if rows.hard_margin:
+        dual = float(np.sum(alpha * (rows.y * rows.target))) - 0.5 * squared_norm
+        primal, scale = 0.5 * squared_norm + drift, 1.0
+        if np.array_equal(rows.target, rows.y):
+            worst = float((rows.y * (decision + intercept)).min())
+            if worst <= 0.0:
+                return Certificate(np.inf, dual, np.inf, intercept)
+            primal, scale = 0.5 * squared_norm / worst**2, 1.0 / worst
+            intercept = intercept / worst
+        elif short.max() > 0.0:
             return Certificate(np.inf, dual, np.inf, intercept)
-        primal = 0.5 * squared_norm / worst**2
         gap = max(primal - dual, 0.0) / primal if primal > 0.0 else np.inf
-        return Certificate(primal, dual, gap, intercept / worst, 1.0 / worst)
-    xi = np.maximum(1.0 - margin, 0.0)
-    lost = loss.value(xi, cost)
-    conjugate = loss.conjugate(alpha, cost)
+        return Certificate(primal, dual, gap, intercept, scale)
+    lost = rows.loss.value(np.maximum(short, 0.0), rows.cost)
+    conjugate = rows.loss.conjugate(alpha, rows.cost)
     with np.errstate(
         over="ignore", invalid="ignore"
     ):  # far from the optimum a large p may leave the range
-        primal = 0.5 * squared_norm + float(lost.sum())
-        difference = float(np.sum(alpha * (margin - 1.0) + lost + conjugate))
+        primal = 0.5 * squared_norm + float(lost.sum()) + drift
+        difference = float(np.sum(lost - alpha * short + conjugate))
     # The terms are non-negative. A sum clearly below zero is rounding: it proves nothing. (Only an
     # indefinite kernel has a negative squared norm; then the gap is relative to the magnitudes.)
-    magnitude = 0.5 * abs(squared_norm) + float(lost.sum())
+    magnitude = 0.5 * abs(squared_norm) + float(lost.sum()) + abs(drift)
     if not np.isfinite(difference) or difference < -1e-6 * magnitude:
         return Certificate(primal, -np.inf, np.inf, intercept)
     gap = max(difference, 0.0) / max(magnitude, _TINY)
     return Certificate(primal, primal - difference, gap, intercept)
+
+
+def may_be_separable(squared_norm: float, gain: float, largest: float) -> bool:
+    """Whether a dual point leaves room for a hard margin of a millionth of the data's radius.
+
+    Without slack every w has ``||w|| >= gain / ||w(alpha)||``, for every alpha with
+    ``sum_i alpha_i y_i = 0``.
+
+    Parameters
+    ----------
+    squared_norm : float
+        ``||w(alpha)||^2``.
+    gain : float
+        ``sum_i alpha_i y_i t_i``; of classes ``sum_i alpha_i``.
+    largest : float
+        The largest squared norm of a row.
+    """
+    return gain <= 0.0 or squared_norm > NARROWEST_MARGIN**2 * largest * gain**2
 
 
 def certify_pair(
@@ -156,7 +241,7 @@ def certify_pair(
     With ``image = sum_i alpha_i y_i x_i`` and a balanced alpha,
 
         P(w, b) - D(alpha) = 1/2 ||w - image||^2 + terms
-        terms = sum_i alpha_i (margin_i - 1) + cost_i xi_i^p + conjugate_i(alpha_i)
+        terms = sum_i alpha_i y_i (<w, x_i> + b - t_i) + cost_i xi_i^p + conjugate_i(alpha_i)
 
     where no term is negative. ``lost`` is the sum of ``cost_i xi_i^p``, and infinite where a hard
     margin is violated.

@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from psvm.mathematics.certificate import DualRows
 from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class KernelProblem:
-    """One problem in the span of kernel rows, whatever its rows stand for.
-
-    Row i has a sign ``y_i``, a target ``t_i``, a cost and a kernel row, and the slack
-    ``xi_i = max(0, y_i (t_i - f_i - b))``; minimised over w and b is
-
-        1/2 ||w||^2 + sum_i cost_i xi_i^p - balance b,    f_i = <w, phi(x_i)>,
-
-    so that in the dual ``sum_i alpha_i y_i = balance``. Classification has ``t_i = y_i`` and a
-    balance of 0.
+@dataclass(frozen=True, kw_only=True)
+class KernelProblem(DualRows):
+    """Rows of a problem in the span of kernel rows.
 
     Attributes
     ----------
     segments : list of int
         The segments of the training kernel whose rows take part, in this order (one segment for
         all rows, or one per class).
-    y : ndarray of float
-        Sign of every row, -1 or +1.
-    target : ndarray of float
-        What ``f_i + b`` is compared with.
-    cost : ndarray of float
-        ``C`` times class weight times sample weight, > 0, possibly infinite (hard margin).
-    loss : PNormHinge
-        The loss and its exponent.
-    fit_intercept : bool
-        Whether b is free (and the dual balanced) or fixed at 0.
     kernel_row : ndarray of int or None
         The place among the rows of the segments of the kernel row of each row; rows may share
         one. None: each has its own, in order.
-    balance : float
-        What ``sum_i alpha_i y_i`` must be.
     """
 
     segments: list[int]
-    y: Array
-    target: Array
-    cost: Array
-    loss: PNormHinge
-    fit_intercept: bool = True
     kernel_row: npt.NDArray[np.intp] | None = None
-    balance: float = 0.0
 
     @classmethod
     def classification(
@@ -65,17 +41,16 @@ class KernelProblem:
         fit_intercept: bool = True,
     ) -> KernelProblem:
         """Rows with labels: the slack is ``max(0, 1 - y_i (f_i + b))``."""
-        return cls(segments, y, y, cost, loss, fit_intercept)
+        return cls(y, y, cost, loss, fit_intercept, segments=segments)
 
-    @property
-    def hard_margin(self) -> bool:
-        """Whether no row may have slack."""
-        return bool(np.isinf(self.cost[0]))
+    def of_rows(self, values: Any) -> Any:
+        """Values of the kernel rows as those of the rows."""
+        return values if self.kernel_row is None else values[self.kernel_row]
 
 
 @dataclass(frozen=True)
 class LinearProblems:
-    """Problems without a kernel, all over the same rows; the rows as in :class:`KernelProblem`.
+    """Problems without a kernel, all over the same rows; the rows as in ``DualRows``.
 
     Problem t is ``min 1/2 ||w||^2 + sum_i cost_i max(0, y_i (t_i - <w, x_i> - b))^p`` over w and
     b, where ``y_i = signs[t, codes[i]]``, and rows with ``y_i = 0`` are absent.
@@ -108,6 +83,12 @@ class LinearProblems:
         """Whether no row may have slack."""
         return bool(np.isinf(self.cost.max()))
 
+    def rows_of(self, t: int, chosen: Any = slice(None)) -> DualRows:
+        """The rows of problem t, or the chosen ones; the sign of a row that is absent is 0."""
+        y = self.signs[t][self.codes[chosen]].astype(np.float64)
+        target = y if self.target is None else self.target[chosen]
+        return DualRows(y, target, self.cost[chosen], self.loss, self.fit_intercept)
+
 
 @dataclass(frozen=True)
 class LinearStart:
@@ -121,20 +102,36 @@ class LinearStart:
     alpha: Array | None = None
 
 
-def feasible(alpha: Array, y: Array, cost: Array, loss: PNormHinge, fit_intercept: bool) -> Array:
-    """The dual variables cut to their bounds, the heavier class scaled to ``sum alpha_i y_i = 0``.
+def feasible(rows: DualRows, alpha: Array) -> Array:
+    """The dual variables cut to their bounds, and brought to ``sum_i alpha_i y_i = balance``.
 
-    Imbalances at the level of rounding are left alone, so that bounds stay exact.
+    The sign that is too heavy is scaled down; where all of a sign is too light for the balance, it
+    is filled up. Imbalances at the level of rounding are left alone, so that bounds stay exact.
     """
+    y, balance = rows.y, rows.balance
     alpha = np.maximum(alpha, 0.0)
-    if loss.p == 1.0:
-        alpha = np.minimum(alpha, cost)
-    if not fit_intercept:
+    if rows.loss.p == 1.0:
+        alpha = np.minimum(alpha, rows.cost)
+    if not rows.fit_intercept:
         return alpha
     positive = y > 0
     plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
-    if abs(plus - minus) <= 1e-15 * (plus + minus):
+    if abs(plus - minus - balance) <= 1e-15 * (plus + minus):
         return alpha
-    lighter = min(plus, minus)
-    factor = np.where(positive, lighter / max(plus, 1e-300), lighter / max(minus, 1e-300))
+    # What each sign is to sum up to.
+    lighter = min(plus - max(balance, 0.0), minus - max(-balance, 0.0))
+    if lighter < 0.0:
+        lighter, alpha = 0.0, _filled_up(rows, alpha)
+        plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    up, down = lighter + max(balance, 0.0), lighter + max(-balance, 0.0)
+    factor = np.where(positive, up / max(plus, 1e-300), down / max(minus, 1e-300))
     return np.asarray(alpha * factor)
+
+
+def _filled_up(rows: DualRows, alpha: Array) -> Array:
+    """Enough of the balance's own sign: rows go the same share of the way to their cost."""
+    own = rows.y * rows.balance > 0
+    short = abs(rows.balance) - float(alpha[own].sum())
+    cost = np.ones_like(alpha) if rows.hard_margin else rows.cost
+    room = np.where(own, cost - alpha if rows.loss.p == 1.0 and not rows.hard_margin else cost, 0.0)
+    return np.asarray(alpha + room * max(short, 0.0) / max(float(room.sum()), 1e-300))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from psvm.estimators.linear_svc import LinearPSVC
-from psvm.mathematics.certificate import certify
+from psvm.mathematics.certificate import DualRows, certify
 from psvm.mathematics.loss import PNormHinge
 from psvm.paper import published, rivals
 from psvm.paper.psmo_classifier import PSMOClassifier
@@ -168,7 +168,8 @@ def pair_gaps(model: PSMOClassifier, X: Array, y: Labels) -> list[float]:
         signs = np.where(y[rows] == model.classes_[first], 1.0, -1.0)
         decision = X[rows] @ (coef @ X[support])
         cost = np.full(rows.size, float(model.C))
-        gaps.append(certify(alpha[rows], decision, signs, cost, PNormHinge(model.p)).gap)
+        problem = DualRows(signs, signs, cost, PNormHinge(model.p))
+        gaps.append(certify(problem, alpha[rows], decision).gap)
     return gaps
 
 

@@ -96,3 +96,32 @@ def test_equal_rows_of_a_small_training_set_are_merged_first():
     weight = np.where(np.arange(150) < 30, 2.0, 1.0)
     weighted = PSVC(1).fit(X[:150], y[:150], sample_weight=weight)
     assert weighted.decision_function(X) == pytest.approx(model.decision_function(X), abs=1e-9)
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2])
+@pytest.mark.parametrize("balance", [0.0, 3.0])
+def test_rows_with_targets_and_a_balance(p, balance):
+    """From a conic solver's alpha to the last digits, two rows on every kernel row."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, size=(40, 1))
+    values = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=40)
+    y, shared = np.repeat([1.0, -1.0], 40), np.tile(np.arange(40), 2)
+    problem = KernelProblem(
+        y,
+        np.concatenate([values - 0.1, values + 0.1]),
+        rng.uniform(1.0, 2.0, 80),
+        PNormHinge(p),
+        balance=balance,
+        segments=[0],
+        kernel_row=shared,
+    )
+    K = kernel_matrix("rbf", X)[np.ix_(shared, shared)]
+    best = oracle.solve_rows(K, y, problem.target, problem.cost, p, balance)
+    near = np.where(best.alpha < 1e-5, 0.0, best.alpha)
+    if p == 1:
+        near = np.where(near > problem.cost - 1e-5, problem.cost, near)
+    found = solve_on_face(problem, K, near, Ledger(Budget()))
+    assert found is not None
+    assert found.certificate.gap <= 1e-11
+    assert found.certificate.primal == pytest.approx(best.value, rel=1e-6)
+    assert y @ found.alpha == pytest.approx(balance)

@@ -62,7 +62,7 @@ def test_cold_start_reaches_machine_precision(p, fit_intercept):
     )
     assert result is not None
     assert result.status is Status.CONVERGED
-    proof = certify(result.alpha, K @ (result.alpha * y), y, cost, PNormHinge(p), fit_intercept)
+    proof = certify(problem, result.alpha, K @ (result.alpha * y))
     assert proof.gap <= 1e-9
     best = oracle.solve(K, y, cost, p, fit_intercept)
     assert proof.primal == pytest.approx(best.upper, rel=1e-6)

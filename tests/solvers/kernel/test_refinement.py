@@ -29,7 +29,7 @@ def problem():
 
 def exact(problem, kernel, alpha):
     decision = kernel.decision([0], problem.y * alpha, 1)
-    certificate = certify(alpha, decision, problem.y, problem.cost, problem.loss, True)
+    certificate = certify(problem, alpha, decision)
     return decision, certificate.gap
 
 

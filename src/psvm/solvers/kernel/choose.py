@@ -115,9 +115,7 @@ class _KernelSolve:
 
     def given(self, alpha: Array) -> Solution:
         """The start itself, certified, without the packed rows that pair steps would need."""
-        problem = self.problem
-        decision = self.kernel.decision(problem.segments, problem.y * alpha, self.threads)
-        return self.certified(Candidate(alpha, decision, Status.MAX_ITER))
+        return self.certified(Candidate(alpha, self.decision(alpha), Status.MAX_ITER))
 
     def working_set(
         self,
@@ -183,26 +181,44 @@ class _KernelSolve:
         """The optimum of a small training set from the face that ``best`` is on, if it is there."""
         if self.kernel.size > SMALL or not self.kernel.kernel.facts.definite:
             return None
-        gram = self.kernel.gram(self.problem.segments, self.threads)
-        return solve_on_face(self.problem, gram, best.alpha, self.ledger)
+        return solve_on_face(self.problem, self.gram(), best.alpha, self.ledger)
 
     def space(self) -> Space:
         """Where Newton's method keeps w."""
         problem = self.problem
         if self.few_features:
-            X = self.kernel.rows(problem.segments)
+            X = problem.of_rows(self.kernel.rows(problem.segments))
             if problem.fit_intercept and not sp.issparse(X):
                 # The intercept takes up any offset of the features; without it digits are kept.
                 X = X - X.mean(axis=0, dtype=np.float64)
             return FeatureSpace(X, problem.y)
-        return space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
+        return space_of(self.gram(), problem.y)
+
+    def gram(self) -> Array:
+        """The kernel matrix, with a row and a column for every row of the problem."""
+        gram = self.kernel.gram(self.problem.segments, self.threads)
+        shared = self.problem.kernel_row
+        return gram if shared is None else gram[np.ix_(shared, shared)]
+
+    def decision(self, alpha: Array, rows: npt.NDArray[np.bool_] | None = None) -> Array:
+        """Decision values in float64, of all rows of the problem or some of them."""
+        problem, shared = self.problem, self.problem.kernel_row
+        dual = problem.y * alpha
+        if shared is None:
+            return self.kernel.decision(problem.segments, dual, self.threads, rows=rows)
+        wanted = shared if rows is None else shared[rows]
+        summed = np.zeros(self.kernel.columns(problem.segments).size)
+        np.add.at(summed, shared, dual)
+        asked = np.zeros(summed.size, dtype=np.bool_)
+        asked[wanted] = True
+        values = np.empty(summed.size)
+        values[asked] = self.kernel.decision(problem.segments, summed, self.threads, rows=asked)
+        return np.asarray(values[wanted])
 
     def certified(self, found: Candidate) -> Solution:
         """Certify what a stage found, from decision values in float64."""
-        problem, decision = self.problem, self.exact_decision(found)
-        certificate = certify(
-            found.alpha, decision, problem.y, problem.cost, problem.loss, problem.fit_intercept
-        )
+        decision = self.exact_decision(found)
+        certificate = certify(self.problem, found.alpha, decision)
         return Solution(lambda: found.alpha, certificate, found.status, decision=decision)
 
     def exact_decision(self, found: Candidate) -> Array:
@@ -212,23 +228,22 @@ class _KernelSolve:
         where they put a row outside by more than ``_OUTSIDE`` and by more than ten times the
         largest error that the recomputed rows show.
         """
-        problem, kernel = self.problem, self.kernel
-        dual = problem.y * found.alpha
-        if kernel.is_at_hand or problem.hard_margin:
-            return kernel.decision(problem.segments, dual, self.threads)
+        problem = self.problem
+        if self.kernel.is_at_hand or problem.hard_margin:
+            return self.decision(found.alpha)
         intercept = 0.0
         if problem.fit_intercept:
-            intercept = best_intercept(found.decision, problem.y, problem.cost, problem.loss)
-        margin = problem.y * (found.decision + intercept)
+            intercept = best_intercept(problem, found.decision)
+        short = problem.shortfall(found.decision + intercept)
         decision = found.decision.copy()
-        done = np.zeros(dual.size, dtype=np.bool_)
-        error, asked = 0.0, ~(margin >= 1.0 + _OUTSIDE) | (found.alpha > 0.0)
+        done = np.zeros(decision.size, dtype=np.bool_)
+        error, asked = 0.0, ~(short <= -_OUTSIDE) | (found.alpha > 0.0)
         while asked.any():
-            exact = kernel.decision(problem.segments, dual, self.threads, rows=asked)
+            exact = self.decision(found.alpha, rows=asked)
             error = np.maximum(error, np.max(np.abs(exact - decision[asked])))
             decision[asked] = exact
             done |= asked
-            asked = ~(done | (margin >= 1.0 + 10.0 * error))
+            asked = ~(done | (short <= -10.0 * error))
         return decision
 
     def closed(self, best: Solution) -> Solution:

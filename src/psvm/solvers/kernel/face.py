@@ -1,9 +1,9 @@
 """The last digits at once, for few rows and 1 <= p <= 2: Newton steps on the face of the optimum.
 
 Where it is known which alpha are 0 and, at p = 1, which are at their bound, the others (F) and the
-intercept b solve
+intercept b solve, with f_i = sum_j alpha_j y_j K_ij,
 
-    y_i (sum_j alpha_j y_j K_ij + b) + slack_of(alpha_i) = 1   for i in F,    sum_i y_i alpha_i = 0
+    y_i (t_i - f_i - b) = slack_of(alpha_i)   for i in F,    sum_i y_i alpha_i = balance
 
 which is a linear system at p = 1 and p = 2, and a smooth one in between. A step ends at the first
 bound it meets, and that row leaves F; after a whole step, rows whose margin disagrees with their
@@ -36,14 +36,17 @@ _OPTIMAL = 1e-11
 def solve_on_face(
     problem: KernelProblem, gram: Array, alpha: Array, ledger: Ledger
 ) -> Solution | None:
-    """The optimum from an alpha near it, given a positive semidefinite kernel matrix, or None."""
-    loss, y, cost = problem.loss, problem.y, problem.cost
-    found = None if problem.hard_margin or loss.p > 2.0 else _optimum(problem, gram, alpha)
+    """The optimum from an alpha near it, or None.
+
+    ``gram`` is the positive semidefinite kernel matrix, with a row for every row of the problem.
+    """
+    left_to_others = problem.hard_margin or problem.loss.p > 2.0
+    found = None if left_to_others else _optimum(problem, gram, alpha)
     if found is None:
         return None
-    found = feasible(found, y, cost, loss, problem.fit_intercept)
-    decision = gram @ (y * found)
-    certificate = certify(found, decision, y, cost, loss, problem.fit_intercept)
+    found = feasible(problem, found)
+    decision = gram @ (problem.y * found)
+    certificate = certify(problem, found, decision)
     if certificate.gap > _OPTIMAL:
         return None
     ledger.stage("face").tell(
@@ -66,7 +69,7 @@ def _optimum(problem: KernelProblem, gram: Array, alpha: Array) -> Array | None:
     for _ in range(_MOST_STEPS):
         if not free.any():
             return None
-        short = 1.0 - y * (gram @ (y * alpha)) - loss.slack_of(alpha, cost)
+        short = problem.shortfall(gram @ (y * alpha)) - loss.slack_of(alpha, cost)
         step = _newton_step(problem, gram, alpha, free, short)
         if step is None:
             return None
@@ -83,9 +86,9 @@ def _optimum(problem: KernelProblem, gram: Array, alpha: Array) -> Array | None:
             alpha[stopped] = np.where(direction[room <= share] > 0.0, highest[stopped], 0.0)
             free[stopped] = False
             continue
-        short = 1.0 - y * (gram @ (y * alpha) + b) - loss.slack_of(alpha, cost)
+        short = problem.shortfall(gram @ (y * alpha) + b) - loss.slack_of(alpha, cost)
         wrong = ~free & np.where(alpha > 0.0, short < -_ROUNDING, short > _ROUNDING)
-        size = 1.0 + float(np.max(np.abs(short - 1.0)))
+        size = 1.0 + float(np.max(np.abs(short - y * problem.target)))
         if not wrong.any() and np.max(np.abs(short[free])) <= _ROUNDING * size:
             return alpha
         free |= wrong
@@ -110,5 +113,5 @@ def _newton_step(
     if not problem.fit_intercept:
         return step, 0.0
     along_b = scipy.linalg.cho_solve((factor, True), y[free], check_finite=False)
-    b = float((y[free] @ step + y @ alpha) / (y[free] @ along_b))
+    b = float((y[free] @ step + y @ alpha - problem.balance) / (y[free] @ along_b))
     return step - b * along_b, b

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psvm.mathematics.certificate import Certificate, certify
+from psvm.mathematics.certificate import Certificate, certify, may_be_separable
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import KernelProblem, feasible
 from psvm.solvers.kernel.candidate import Candidate
@@ -100,7 +100,7 @@ class _ProximalNewton:
     def __init__(
         self, problem: KernelProblem, space: Space, alpha: Array, stage: Stage, polish: bool
     ) -> None:
-        self.polish = polish
+        self.problem, self.polish = problem, polish
         self.y, self.cost = problem.y, problem.cost
         self.fit_intercept = problem.fit_intercept
         # The hard margin is p = 1 without an upper bound.
@@ -193,21 +193,18 @@ class _ProximalNewton:
         return self.stage.spent(iteration)
 
     def separable(self, alpha: Array) -> bool:
-        """Whether alpha leaves room for a hard margin of a millionth of the data's radius.
-
-        Any separating w has ``||w|| >= sum alpha / ||w(alpha)||``, for every feasible alpha.
-        """
-        alpha = feasible(alpha, self.y, self.cost, self.loss, self.fit_intercept)
-        w, total = self.space.image(alpha), float(alpha.sum())
-        return total == 0.0 or self.space.inner(w, w) > 1e-12 * self.space.largest * total**2
+        """Whether alpha leaves room for a hard margin."""
+        alpha = feasible(self.problem, alpha)
+        w, gain = self.space.image(alpha), float(alpha.sum())
+        return may_be_separable(self.space.inner(w, w), gain, self.space.largest)
 
     def consider(self, alpha: Array) -> Certificate:
         """Certify a dual candidate, made feasible, and remember it if it is the best so far."""
         if not np.isfinite(alpha).all():
             return Certificate(np.inf, -np.inf, np.inf, 0.0)
-        alpha = feasible(alpha, self.y, self.cost, self.loss, self.fit_intercept)
+        alpha = feasible(self.problem, alpha)
         decision = self.y * self.space.margins(self.space.image(alpha))
-        certificate = certify(alpha, decision, self.y, self.cost, self.loss, self.fit_intercept)
+        certificate = certify(self.problem, alpha, decision)
         if certificate.gap < self.best[0].gap:
             self.best = (certificate, alpha, decision)
         return certificate

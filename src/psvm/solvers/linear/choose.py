@@ -235,10 +235,9 @@ def _certified(
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
     problems, chosen = passes.problems, passes.taking_part(t)
     decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])[chosen]
-    y = problems.signs[t][problems.codes[chosen]].astype(np.float64)
     if not np.isfinite(decision).all():
         return end.b
-    return best_intercept(decision, y, problems.cost[chosen], problems.loss)
+    return best_intercept(problems.rows_of(t, chosen), decision)
 
 
 def _patience(summary: RowSummary) -> int:

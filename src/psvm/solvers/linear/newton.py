@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psvm.mathematics.certificate import may_be_separable
 from psvm.mathematics.loss import PNormHinge
 from psvm.solvers.ledger import Stage, Status
 from psvm.solvers.linear.best_pair import BestPair, relative_gap
@@ -339,16 +340,13 @@ class _SemismoothNewton:
         return balanced_dual(dual, self.p, fixed, self.task.fixed_total, free)
 
     def separable(self) -> bool:
-        """Whether alpha leaves room for a hard margin of a millionth of the data's radius.
-
-        Any separating w has ``||w|| >= sum alpha / ||w(alpha)||``, for every feasible alpha.
-        """
+        """Whether alpha leaves room for a hard margin."""
         value, factors = self.dual_value(self.sums.dual)
         if not np.isfinite(value):
             return True
         w = self.image(self.sums.dual, factors)[:-1]
-        total = float(np.array(factors) @ self.sums.dual.alpha)
-        return total == 0.0 or float(w @ w) > 1e-12 * self.task.largest * total**2
+        gain = float(np.array(factors) @ self.sums.dual.alpha)
+        return may_be_separable(float(w @ w), gain, self.task.largest)
 
     # --- the Newton direction --------------------------------------------------------------------
 

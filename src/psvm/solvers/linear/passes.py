@@ -247,9 +247,7 @@ class BlockPasses:
         It becomes the centre and the best alpha of the problem.
         """
         problems = self.problems
-        y = problems.signs[t][problems.codes].astype(np.float64)
-        alpha = np.where(self.taking_part(t), alpha, 0.0)
-        alpha = feasible(alpha, y, problems.cost, problems.loss, problems.fit_intercept)
+        alpha = feasible(problems.rows_of(t), np.where(self.taking_part(t), alpha, 0.0))
         self.set_best(t, alpha)
         nothing = np.zeros(self.rows[0].shape[1])
         dual = self.answer({t: Pass("certify", direction=nothing)})[t].dual
