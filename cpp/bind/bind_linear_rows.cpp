@@ -20,7 +20,7 @@ struct BlockRows {
 };
 struct BlockShare {
   Share share;
-  nb::object keep_alive;
+  nb::object keep_alive, feature_row;
 };
 
 template <class S>
@@ -35,6 +35,7 @@ auto as_arrays(DualSums&& sums) {
   both.insert(both.end(), sums.image[1].begin(), sums.image[1].end());
   d["image"] = to_numpy(std::move(both), {std::size_t{2}, features});
   d["alpha"] = to_numpy(std::vector<double>{sums.alpha[0], sums.alpha[1]}, {std::size_t{2}});
+  d["linear"] = to_numpy(std::vector<double>{sums.linear[0], sums.linear[1]}, {std::size_t{2}});
   d["conjugate"] =
       to_numpy(std::vector<double>{sums.conjugate[0], sums.conjugate[1]}, {std::size_t{2}});
   return d;
@@ -154,21 +155,30 @@ void bind_linear_rows(nb::module_& m) {
   share.def(
       "__init__",
       [](BlockShare* self, std::optional<Vector<row_t>> rows, const Vector<std::int32_t>& codes,
-         const Vector<double>& cost, const Vector<std::int8_t>& signs) {
+         const Vector<double>& cost, const Vector<std::int8_t>& signs,
+         std::optional<Vector<double>> target, std::optional<Vector<row_t>> feature_row) {
+        const std::size_t n = codes.shape(0);
+        if (cost.shape(0) != n || (target && target->shape(0) != n) ||
+            (feature_row && feature_row->shape(0) != n))
+          throw nb::value_error("every row needs a cost, a target and a row of features");
         std::vector<row_t> chosen;
         if (rows) chosen.assign(rows->data(), rows->data() + rows->shape(0));
-        new (self)
-            BlockShare{Share(std::move(chosen), static_cast<index_t>(codes.shape(0)), codes.data(),
-                             cost.data(), {signs.data(), signs.data() + signs.shape(0)}),
-                       nb::make_tuple(codes, cost)};
+        const BlockProblem block{static_cast<index_t>(n), codes.data(), cost.data(),
+                                 target ? target->data() : nullptr,
+                                 feature_row ? feature_row->data() : nullptr};
+        new (self) BlockShare{
+            Share(std::move(chosen), block, {signs.data(), signs.data() + signs.shape(0)}),
+            nb::make_tuple(codes, cost, target), nb::cast(feature_row)};
       },
-      "rows"_a.none(), "codes"_a, "cost"_a, "signs"_a);
+      "rows"_a.none(), "codes"_a, "cost"_a, "signs"_a, "target"_a.none() = nb::none(),
+      "feature_row"_a.none() = nb::none());
   share.def_prop_ro("count", [](const BlockShare& s) { return s.share.count(); });
   share.def_prop_ro("rows", [](nb::handle self) -> nb::object {
     const std::vector<row_t>& rows = nb::cast<BlockShare&>(self).share.rows();
     if (rows.empty()) return nb::none();
     return nb::cast(view_of(rows.data(), static_cast<index_t>(rows.size()), self));
   });
+  share.def_prop_ro("feature_row", [](const BlockShare& s) { return s.feature_row; });
   const auto column = [&](const char* name, Share::Column Share::* which) {
     share.def_prop_ro(name, [which](nb::handle self) {
       Share& s = nb::cast<BlockShare&>(self).share;

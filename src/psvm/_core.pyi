@@ -88,11 +88,15 @@ class BlockShare:
         codes: npt.NDArray[np.int32],
         cost: Array,
         signs: npt.NDArray[np.int8],
+        target: Array | None = None,
+        feature_row: npt.NDArray[np.int32] | None = None,
     ) -> None: ...
     @property
     def count(self) -> int: ...
     @property
     def rows(self) -> npt.NDArray[np.int32] | None: ...
+    @property
+    def feature_row(self) -> npt.NDArray[np.int32] | None: ...
     @property
     def centre(self) -> Array: ...
     @property
@@ -163,12 +167,21 @@ def solve_working_set(
     threads: int,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...
+
+class CoordinateProblem:
+    def __init__(
+        self,
+        y: Array,
+        cost: Array,
+        p: float,
+        fit_intercept: bool,
+        target: Array | None = None,
+        feature_row: npt.NDArray[np.int64] | None = None,
+    ) -> None: ...
+
 def solve_coordinate_descent(
     rows: npt.NDArray[Any],
-    y: Array,
-    cost: Array,
-    p: float,
-    fit_intercept: bool,
+    problem: CoordinateProblem,
     alpha: Array,
     tol: float,
     max_iter: int,
@@ -181,10 +194,7 @@ def solve_coordinate_descent_csr(
     indices: npt.NDArray[Any],
     indptr: npt.NDArray[Any],
     features: int,
-    y: Array,
-    cost: Array,
-    p: float,
-    fit_intercept: bool,
+    problem: CoordinateProblem,
     alpha: Array,
     tol: float,
     max_iter: int,

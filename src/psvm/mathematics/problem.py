@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -134,6 +134,9 @@ class LinearProblems:
         Whether b is free or fixed at 0.
     target : ndarray of float64, shape (n,), or None
         What ``<w, x_i> + b`` is compared with; None: the sign, as in classification.
+    feature_row : ndarray of int64, shape (n,), or None
+        The row of features ``x_i`` of each row, ascending; rows may share one. None: each has its
+        own, in order.
     """
 
     signs: npt.NDArray[np.int8]
@@ -142,11 +145,26 @@ class LinearProblems:
     loss: PNormHinge
     fit_intercept: bool = True
     target: Array | None = None
+    feature_row: npt.NDArray[np.int64] | None = None
 
     @property
     def hard_margin(self) -> bool:
         """Whether no row may have slack."""
         return bool(np.isinf(self.cost.max()))
+
+    def goals(self, t: int) -> Array | float:
+        """``y_i t_i`` of problem t: the margin from which on a row has no slack."""
+        return 1.0 if self.target is None else self.signs[t][self.codes] * self.target
+
+    def features_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """The rows of features of some rows."""
+        return rows if self.feature_row is None else self.feature_row[rows]
+
+    def among(self, rows: npt.NDArray[np.intp]) -> LinearProblems:
+        """The problems over some of the rows, each with features of its own."""
+        target = None if self.target is None else self.target[rows]
+        codes, cost = self.codes[rows], self.cost[rows]
+        return replace(self, codes=codes, cost=cost, target=target, feature_row=None)
 
 
 @dataclass(frozen=True)

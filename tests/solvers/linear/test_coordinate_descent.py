@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from small_data import noisy, real, separable
 
 from psvm import _core
-from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import Budget, Status
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 
@@ -31,9 +30,8 @@ def text(n=40, d=120, seed=0):
 def solve(rows, y, cost, p, fit_intercept=True, start=None, cancel=None, **budget):
     start = np.zeros(y.size) if start is None else start
     cost = np.broadcast_to(np.asarray(cost, dtype=float), y.shape).copy()
-    return solve_coordinate_descent(
-        rows, y, cost, PNormHinge(p), fit_intercept, start, Budget(**budget), cancel=cancel
-    )
+    problem = _core.CoordinateProblem(y, cost, p, fit_intercept)
+    return solve_coordinate_descent(rows, problem, start, Budget(**budget), cancel=cancel)
 
 
 def primal(X, y, cost, p, w, b):

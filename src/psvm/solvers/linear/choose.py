@@ -326,11 +326,19 @@ def _descend(
         X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.vstack(blocks)
 
     def solve(t: int) -> Outcome:
-        y = problems.signs[t][problems.codes].astype(np.float64)
         present = np.flatnonzero(passes.taking_part(t))
-        whole = present.size == y.size
-        own, y, cost = (X if whole else X[present]), y[present], problems.cost[present]
-        alpha = np.zeros(y.size)
+        whole = present.size == problems.codes.size
+        shared = problems.feature_row is not None
+        own = X if whole or shared else X[present]
+        problem = _core.CoordinateProblem(
+            y=problems.signs[t][problems.codes[present]].astype(np.float64),
+            cost=problems.cost[present],
+            p=problems.loss.p,
+            fit_intercept=problems.fit_intercept,
+            target=None if problems.target is None else problems.target[present],
+            feature_row=problems.features_of(present) if shared else None,
+        )
+        alpha = np.zeros(present.size)
         start = starts[t]
         if start is not None and start.alpha is not None:
             alpha = passes.take_alpha(t, start.alpha)[0][present]
@@ -338,10 +346,7 @@ def _descend(
         within = budget.max_iter < 0 or budget.max_iter > limit
         found = solve_coordinate_descent(
             own,
-            y,
-            cost,
-            problems.loss,
-            problems.fit_intercept,
+            problem,
             alpha,
             replace(budget, max_iter=limit) if within else budget,
             cancel=passes.cancel,

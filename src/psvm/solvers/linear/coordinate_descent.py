@@ -14,7 +14,6 @@ import numpy.typing as npt
 from scipy import sparse
 
 from psvm import _core
-from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import Budget, Status
 
 Array = npt.NDArray[np.float64]
@@ -38,16 +37,13 @@ class CoordinateResult:
 
 def solve_coordinate_descent(
     rows: Any,
-    y: Array,
-    cost: Array,
-    loss: PNormHinge,
-    fit_intercept: bool,
+    problem: _core.CoordinateProblem,
     start_alpha: Array,
     budget: Budget,
     *,
     cancel: Any = None,
 ) -> CoordinateResult:
-    """Minimise ``1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))^p`` over w and b.
+    """Minimise ``1/2 ||w||^2 + sum_i cost_i max(0, y_i (t_i - <w, x_i> - b))^p`` over w and b.
 
     ``rows`` is a C-contiguous array or a canonical CSR matrix of float32 or float64, ``y`` is -1 or
     +1, ``cost > 0`` may be infinite (hard margin, for all rows). ``start_alpha`` lies within the
@@ -62,10 +58,7 @@ def solve_coordinate_descent(
         features = (rows.data, rows.indices, indptr, rows.shape[1])
     outcome = solve(
         *features,
-        y,
-        cost,
-        loss.p,
-        fit_intercept,
+        problem,
         np.ascontiguousarray(start_alpha, dtype=np.float64),
         budget.tol,
         budget.max_iter,
