@@ -278,7 +278,9 @@ class BlockPasses:
             return factor * total - 0.5 * factor**2 * squared - spent
 
         # Concave in the factor, which a bound at p = 1 keeps below 1.
-        factors = np.append(np.linspace(0.0, 1.0, 101), min(1.0, total / max(squared, 1e-300)))
+        factors = np.append(
+            np.linspace(0.0, 1.0, 101), np.clip(total / max(squared, 1e-300), 0.0, 1.0)
+        )
         factor = float(max(factors, key=value))
         self.set_best(t, factor * alpha)
         self.set_centre(t, factor * alpha)
