@@ -444,23 +444,15 @@ class CoordinateSolver {
 
 }  // namespace
 
-template <class Array>
-CoordinateResult solve_coordinate_descent(const Array& features, const CoordinateProblem& problem,
+CoordinateResult solve_coordinate_descent(const FeatureRows& features,
+                                          const CoordinateProblem& problem,
                                           const std::vector<double>& alpha, const Budget& budget,
                                           const OnRound& on_round, RunControl& run) {
-  const CoordinateRows<Array> rows{features, problem.size, problem.place};
-  return CoordinateSolver(rows, problem, alpha, budget, run).solve(on_round);
+  const auto solve = [&]<class Array>(const Array& array) {
+    const CoordinateRows<Array> rows{array, problem.size, problem.place};
+    return CoordinateSolver(rows, problem, alpha, budget, run).solve(on_round);
+  };
+  return std::visit(solve, features);
 }
-
-#define PSVM_INSTANTIATE(...)                                                                      \
-  template CoordinateResult solve_coordinate_descent(const __VA_ARGS__&, const CoordinateProblem&, \
-                                                     const std::vector<double>&, const Budget&,    \
-                                                     const OnRound&, RunControl&);
-PSVM_INSTANTIATE(DenseArray<float>)
-PSVM_INSTANTIATE(DenseArray<double>)
-PSVM_INSTANTIATE(SparseArray<float, std::int32_t>)
-PSVM_INSTANTIATE(SparseArray<float, std::int64_t>)
-PSVM_INSTANTIATE(SparseArray<double, std::int32_t>)
-PSVM_INSTANTIATE(SparseArray<double, std::int64_t>)
 
 }  // namespace psvm

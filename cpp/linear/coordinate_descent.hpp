@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/budget.hpp"
-#include "kernel/kernel_rows.hpp"
+#include "base/run_control.hpp"
+#include "linear/linear_rows.hpp"
 
 namespace psvm {
 
@@ -33,10 +34,10 @@ struct CoordinateResult {
   std::vector<RoundRecord> history;  // one per gap check
 };
 
-// `Array` is DenseArray<S> (rows contiguous) or SparseArray<S, I>. `alpha` is any start within the
-// bounds (all zero for a cold one). An iteration is a pass over the active rows.
-template <class Array>
-CoordinateResult solve_coordinate_descent(const Array& features, const CoordinateProblem& problem,
+// `alpha` is any start within the bounds (all zero for a cold one). An iteration is a pass over the
+// active rows.
+CoordinateResult solve_coordinate_descent(const FeatureRows& features,
+                                          const CoordinateProblem& problem,
                                           const std::vector<double>& alpha, const Budget& budget,
                                           const OnRound& on_round, RunControl& run);
 

@@ -10,6 +10,17 @@ class Cancel:
     def set(self) -> None: ...
     def is_set(self) -> bool: ...
 
+class Budget:
+    def __init__(
+        self,
+        *,
+        tol: float,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        impatient: bool = False,
+        max_steps: int = -1,
+    ) -> None: ...
+
 class _Kernel:
     @classmethod
     def dense(
@@ -108,20 +119,22 @@ class BlockShare:
     def set_best(self, alpha: Array) -> None: ...
     def keep_best(self, linearised: bool, minus: float, plus: float) -> None: ...
 
+class Envelope:
+    def __init__(self, p: float, sigma: float, hard: bool = False) -> None: ...
+
 class PassOrder:
     def __init__(
         self,
         share: BlockShare,
         kind: str,
-        centre: str,
-        p: float,
-        sigma: float,
-        hard: bool,
-        direction: Array | None,
-        b: float,
-        step: float,
-        linearise: bool,
-        delta: bool,
+        envelope: Envelope,
+        *,
+        direction: Array | None = None,
+        b: float = 0.0,
+        step: float = 0.0,
+        centre: str = "keep",
+        linearise: bool = False,
+        delta: bool = False,
     ) -> None: ...
 
 def nonzeros_of(
@@ -180,27 +193,13 @@ class CoordinateProblem:
     ) -> None: ...
 
 def solve_coordinate_descent(
-    rows: npt.NDArray[Any],
+    rows: BlockRows,
     problem: CoordinateProblem,
     alpha: Array,
-    tol: float,
-    max_iter: int,
-    max_time: float | None,
-    on_round: Callable[[dict[str, Any]], bool] | None,
-    cancel: Cancel | None,
-) -> dict[str, Any]: ...
-def solve_coordinate_descent_csr(
-    data: npt.NDArray[Any],
-    indices: npt.NDArray[Any],
-    indptr: npt.NDArray[Any],
-    features: int,
-    problem: CoordinateProblem,
-    alpha: Array,
-    tol: float,
-    max_iter: int,
-    max_time: float | None,
-    on_round: Callable[[dict[str, Any]], bool] | None,
-    cancel: Cancel | None,
+    budget: Budget,
+    *,
+    on_round: Callable[[dict[str, Any]], bool] | None = None,
+    cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 def fill_gram(
     kernel: Kernel32, out: npt.NDArray[Any], threads: int, cancel: Cancel | None

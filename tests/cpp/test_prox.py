@@ -24,30 +24,14 @@ def proxes(shortfall, centre, cost, p, sigma, *, hard=False):
     orders = []
     for share, a in zip(shares, centre, strict=True):
         share.centre[:] = a
-        orders.append(begin(share, p, sigma, hard))
+        envelope = _core.Envelope(p, sigma, hard)
+        orders.append(_core.PassOrder(share, "begin", envelope, direction=np.zeros(1)))
     sums = rows.run(orders, 1)
     values = [
         (share.alpha[0], share.weight[0], found["loss"], found["dual"]["conjugate"][1])
         for share, found in zip(shares, sums, strict=True)
     ]
     return np.array(values).T
-
-
-def begin(share, p, sigma, hard):
-    """The order that takes the prox at w = 0."""
-    return _core.PassOrder(
-        share=share,
-        kind="begin",
-        centre="keep",
-        p=p,
-        sigma=sigma,
-        hard=hard,
-        direction=np.zeros(1),
-        b=0.0,
-        step=0.0,
-        linearise=False,
-        delta=False,
-    )
 
 
 def cases(p, sigma, cost, seed=0):

@@ -127,7 +127,8 @@ class Sums:
 def core_rows(block: Any) -> Any:
     """A block as the C++ passes see it."""
     if sp.issparse(block):
-        return _core.BlockRows.csr(block.data, block.indices, block.indptr, block.shape[1])
+        indptr = block.indptr.astype(block.indices.dtype, copy=False)
+        return _core.BlockRows.csr(block.data, block.indices, indptr, block.shape[1])
     return _core.BlockRows.dense(block)
 
 
@@ -221,15 +222,13 @@ class BlockPasses:
     def _core_order(self, share: Any, order: Pass) -> Any:
         hard = self.problems.hard_margin
         return _core.PassOrder(
-            share=share,
-            kind=order.kind,
-            centre=order.centre,
-            p=1.0 if hard else self.problems.loss.p,
-            sigma=order.sigma,
-            hard=hard,
+            share,
+            order.kind,
+            _core.Envelope(1.0 if hard else self.problems.loss.p, order.sigma, hard),
             direction=order.direction,
             b=order.b,
             step=order.step,
+            centre=order.centre,
             linearise=order.linearise,
             delta=order.delta,
         )
