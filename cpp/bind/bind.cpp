@@ -305,6 +305,15 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
 
 NB_MODULE(_core, m) {
   m.doc() = "The loops of psvm that must be C++.";
+  nb::class_<Budget>(m, "Budget")
+      .def(
+          "__init__",
+          [](Budget* budget, double tol, index_t max_iter, std::optional<double> max_time,
+             bool impatient, index_t max_steps) {
+            new (budget) Budget{tol, max_iter, max_time.value_or(infinity), impatient, max_steps};
+          },
+          nb::kw_only(), "tol"_a, "max_iter"_a = -1, "max_time"_a.none() = nb::none(),
+          "impatient"_a = false, "max_steps"_a = -1);
   nb::class_<Cancel>(m, "Cancel")
       .def(nb::init<>())
       .def("set", [](Cancel& c) { c.flag = true; })

@@ -3,7 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind/bind.hpp"
+#include "bind/block_rows.hpp"
 #include "kernel/nonzeros.hpp"
 #include "linear/linear_pass.hpp"
 
@@ -13,14 +13,10 @@ namespace {
 
 using namespace nanobind::literals;
 
-// A block of rows, or the share of a problem in one, with the Python arrays it refers to.
-struct BlockRows {
-  std::unique_ptr<LinearRows> rows;
-  nb::object keep_alive;
-};
+// The share of a problem in a block of rows, with the Python arrays it refers to.
 struct BlockShare {
   Share share;
-  nb::object keep_alive;
+  nb::object keep_alive, feature_row;
 };
 
 template <class S>
@@ -35,6 +31,7 @@ auto as_arrays(DualSums&& sums) {
   both.insert(both.end(), sums.image[1].begin(), sums.image[1].end());
   d["image"] = to_numpy(std::move(both), {std::size_t{2}, features});
   d["alpha"] = to_numpy(std::vector<double>{sums.alpha[0], sums.alpha[1]}, {std::size_t{2}});
+  d["linear"] = to_numpy(std::vector<double>{sums.linear[0], sums.linear[1]}, {std::size_t{2}});
   d["conjugate"] =
       to_numpy(std::vector<double>{sums.conjugate[0], sums.conjugate[1]}, {std::size_t{2}});
   return d;
@@ -91,22 +88,21 @@ auto gram(const BlockRows& block, const BlockShare& share, std::optional<Vector<
 }
 
 template <class S>
+DenseArray<S> contiguous_rows(const Matrix<S>& x) {
+  if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
+  return {x.data(), static_cast<index_t>(x.shape(0)), static_cast<index_t>(x.shape(1)), x.stride(0),
+          1};
+}
+
+template <class S>
 void bind_features(nb::module_& m, nb::class_<BlockRows>& cls) {
   cls.def_static(
-      "dense",
-      [](const Matrix<S>& x) {
-        if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
-        return BlockRows{dense_linear_rows<S>(x.data(), static_cast<index_t>(x.shape(0)),
-                                              static_cast<index_t>(x.shape(1)), x.stride(0)),
-                         nb::cast(x)};
-      },
+      "dense", [](const Matrix<S>& x) { return BlockRows(contiguous_rows<S>(x), nb::cast(x)); },
       "x"_a.noconvert());  // converted, rows would lose digits to the first overload
   m.def(
       "nonzeros_of",
       [](const Matrix<S>& x, int threads) {
-        if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
-        const DenseArray<S> rows{x.data(), static_cast<index_t>(x.shape(0)),
-                                 static_cast<index_t>(x.shape(1)), x.stride(0), 1};
+        const auto rows = contiguous_rows<S>(x);
         auto found = without_lock(threads, nullptr,
                                   [&](RunControl& run) { return nonzeros_of<S>(rows, run); });
         const std::size_t count = found.data.size(), ends = found.indptr.size();
@@ -120,10 +116,10 @@ void bind_features(nb::module_& m, nb::class_<BlockRows>& cls) {
         "csr",
         [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
            index_t features) {
-          return BlockRows{
-              sparse_linear_rows<S, I>(data.data(), indices.data(), indptr.data(),
-                                       static_cast<index_t>(indptr.shape(0)) - 1, features),
-              nb::make_tuple(data, indices, indptr)};
+          const auto rows = static_cast<index_t>(indptr.shape(0)) - 1;
+          return BlockRows(
+              SparseArray<S, I>{data.data(), indices.data(), indptr.data(), rows, features},
+              nb::make_tuple(data, indices, indptr));
         },
         "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a);
   };
@@ -154,21 +150,30 @@ void bind_linear_rows(nb::module_& m) {
   share.def(
       "__init__",
       [](BlockShare* self, std::optional<Vector<row_t>> rows, const Vector<std::int32_t>& codes,
-         const Vector<double>& cost, const Vector<std::int8_t>& signs) {
+         const Vector<double>& cost, const Vector<std::int8_t>& signs,
+         std::optional<Vector<double>> target, std::optional<Vector<row_t>> feature_row) {
+        const std::size_t n = codes.shape(0);
+        if (cost.shape(0) != n || (target && target->shape(0) != n) ||
+            (feature_row && feature_row->shape(0) != n))
+          throw nb::value_error("every row needs a cost, a target and a row of features");
         std::vector<row_t> chosen;
         if (rows) chosen.assign(rows->data(), rows->data() + rows->shape(0));
-        new (self)
-            BlockShare{Share(std::move(chosen), static_cast<index_t>(codes.shape(0)), codes.data(),
-                             cost.data(), {signs.data(), signs.data() + signs.shape(0)}),
-                       nb::make_tuple(codes, cost)};
+        const BlockProblem block{static_cast<index_t>(n), codes.data(), cost.data(),
+                                 target ? target->data() : nullptr,
+                                 feature_row ? feature_row->data() : nullptr};
+        new (self) BlockShare{
+            Share(std::move(chosen), block, {signs.data(), signs.data() + signs.shape(0)}),
+            nb::make_tuple(codes, cost, target), nb::cast(feature_row)};
       },
-      "rows"_a.none(), "codes"_a, "cost"_a, "signs"_a);
+      "rows"_a.none(), "codes"_a, "cost"_a, "signs"_a, "target"_a.none() = nb::none(),
+      "feature_row"_a.none() = nb::none());
   share.def_prop_ro("count", [](const BlockShare& s) { return s.share.count(); });
   share.def_prop_ro("rows", [](nb::handle self) -> nb::object {
     const std::vector<row_t>& rows = nb::cast<BlockShare&>(self).share.rows();
     if (rows.empty()) return nb::none();
     return nb::cast(view_of(rows.data(), static_cast<index_t>(rows.size()), self));
   });
+  share.def_prop_ro("feature_row", [](const BlockShare& s) { return s.feature_row; });
   const auto column = [&](const char* name, Share::Column Share::* which) {
     share.def_prop_ro(name, [which](nb::handle self) {
       Share& s = nb::cast<BlockShare&>(self).share;
@@ -196,18 +201,26 @@ void bind_linear_rows(nb::module_& m) {
       },
       "linearised"_a, "minus"_a, "plus"_a);
 
+  nb::class_<Envelope>(m, "Envelope")
+      .def(
+          "__init__",
+          [](Envelope* self, double p, double sigma, bool hard) {
+            new (self) Envelope{p, sigma, hard};
+          },
+          "p"_a, "sigma"_a, "hard"_a = false);
+
   nb::class_<PassOrder>(m, "PassOrder")
       .def(
           "__init__",
-          [](PassOrder* self, BlockShare& share, const std::string& kind, const std::string& centre,
-             double p, double sigma, bool hard, std::optional<Vector<double>> direction, double b,
-             double step, bool linearise, bool delta) {
+          [](PassOrder* self, BlockShare& share, const std::string& kind, const Envelope& envelope,
+             std::optional<Vector<double>> direction, double b, double step,
+             const std::string& centre, bool linearise, bool delta) {
             new (self) PassOrder;
             self->share = &share.share;
             self->kind =
                 named<PassKind>(kind, {"begin", "move", "settle", "probe", "certify", "curve"});
             self->centre = named<Centre>(centre, {"keep", "alpha", "half_cost", "slack", "zero"});
-            self->envelope = {p, sigma, hard};
+            self->envelope = envelope;
             if (direction)
               self->direction.assign(direction->data(), direction->data() + direction->shape(0));
             self->b = b;
@@ -215,8 +228,9 @@ void bind_linear_rows(nb::module_& m) {
             self->linearise = linearise;
             self->delta = delta;
           },
-          "share"_a, "kind"_a, "centre"_a, "p"_a, "sigma"_a, "hard"_a, "direction"_a.none(), "b"_a,
-          "step"_a, "linearise"_a, "delta"_a, nb::keep_alive<1, 2>());
+          "share"_a, "kind"_a, "envelope"_a, nb::kw_only(), "direction"_a.none() = nb::none(),
+          "b"_a = 0.0, "step"_a = 0.0, "centre"_a = "keep", "linearise"_a = false,
+          "delta"_a = false, nb::keep_alive<1, 2>());
 }
 
 }  // namespace psvm

@@ -1,4 +1,4 @@
-// The minimiser over b of sum_i cost_i max(0, 1 - y_i (decision_i + b))^p.
+// The minimiser over b of sum_i cost_i max(0, goal_i - y_i (decision_i + b))^p.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class BestIntercept {
     std::vector<Weighted> thresholds;  // the b at which a row ceases to cost
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const Variable& v = variables_[i];
-      const double threshold = v.y - decision_[i];
+      const double threshold = v.y * v.goal - decision_[i];
       thresholds.emplace_back(threshold, v.cost);
       if (v.y > 0.0) {
         high = std::max(high, threshold);
@@ -65,7 +65,7 @@ class BestIntercept {
     double first = 0.0, second = 0.0;
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const Variable& v = variables_[i];
-      const double xi = 1.0 - v.y * (decision_[i] + b);
+      const double xi = v.goal - v.y * (decision_[i] + b);
       if (xi <= 0.0) continue;
       const double alpha = loss_.alpha_of(xi, v.cost);
       first -= v.y * alpha;

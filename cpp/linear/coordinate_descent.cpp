@@ -1,6 +1,6 @@
 // Passes of dual coordinate descent. For a given intercept b the dual is
 //
-//   max_alpha  sum_i alpha_i (1 - y_i b) - 1/2 |sum_i alpha_i y_i x_i|^2 - sum_i conjugate_i(alpha_i)
+//   max_alpha  sum_i alpha_i y_i (t_i - b) - 1/2 |sum_i alpha_i y_i x_i|^2 - sum_i conjugate_i(alpha_i)
 //
 // over alpha >= 0 (and alpha <= cost at p = 1). The free intercept is a proximal point: with centre
 // b_k there is one more term, -tau/2 (sum_i alpha_i y_i)^2, b = b_k + tau sum_i alpha_i y_i follows
@@ -66,24 +66,30 @@ class CoordinateSolver {
         // With infinite cost every p is the hard margin: no conjugate, no upper bound.
         loss_(hard_margin_ ? 1.0 : problem.p),
         step_(loss_),
-        n_(rows.rows),
-        w_(at(rows.columns), 0.0),
+        n_(rows.size),
+        w_(at(rows.features()), 0.0),
         decision_(at(n_), 0.0),
         balanced_(at(n_), 0.0),
         dropped_(at(n_), 0) {
-    double total_norm = 0.0;
+    double total_norm = 0.0, total_cost = 0.0, total_goal = 0.0;
     for (index_t i = 0; i < n_; ++i) {
-      const double cost = problem.cost[i], norm = squared_norm(rows, i);
+      const double cost = problem.cost[i], norm = rows.squared_norm(i), y = problem.y[i];
+      const double goal = problem.target ? y * problem.target[i] : 1.0;
       const double slack = loss_.slack_of(alpha[at(i)], cost);
-      variables_.push_back({alpha[at(i)], slack, cost, norm, problem.y[i], 0.0, 0.0});
+      variables_.push_back({alpha[at(i)], slack, cost, norm, y, goal, 0.0, 0.0});
       active_.push_back(i);
       total_norm += norm;
-      total_cost_ += cost;
+      total_cost += cost;
+      total_goal += std::abs(goal);
+      lost_at_zero_ += loss_.value(goal, cost);
       radius_ = std::max(radius_, norm);
     }
+    const double n = static_cast<double>(n_);
+    if (total_goal > 0.0) unit_ = total_goal / n;
     if (fit_intercept_) {
-      // Other values measured 1.5 to 20 times slower.
-      tau_ = std::max(0.01 * total_norm / static_cast<double>(n_), 10.0 / total_cost_);
+      // Other values measured 1.5 to 20 times slower. (b goes with the goals, and alpha with
+      // cost * goal^(p-1).)
+      tau_ = std::max(0.01 * total_norm / n, 10.0 * std::pow(unit_, 2.0 - loss_.p) / total_cost);
       if (!(tau_ > 0.0)) tau_ = 1.0;
     }
   }
@@ -122,14 +128,14 @@ class CoordinateSolver {
       }
       if (k + 8 < size) {
         __builtin_prefetch(&variables_[at(active_[at(k + 8)])]);
-        prefetch_start(rows_, active_[at(k + 8)]);
+        rows_.prefetch_start(active_[at(k + 8)]);
       }
-      if (k + 2 < size) prefetch(rows_, active_[at(k + 2)]);
+      if (k + 2 < size) rows_.prefetch(active_[at(k + 2)]);
       const index_t i = active_[at(k)];
       Variable& v = variables_[at(i)];
-      const double error = v.y * (dot(rows_, i, w_.data()) + b_) - 1.0;  // margin - 1
+      v.margin = v.y * (rows_.dot(i, w_.data()) + b_);
+      const double error = v.margin - v.goal;
       v.gradient = error + v.slack;
-      v.margin = 1.0 + error;
       const bool lower = v.at_lower_bound(), upper = at_upper_bound(v);
       if ((lower && v.gradient > drop_above_) || (upper && v.gradient < drop_below_)) {
         dropped_[at(i)] = 1;
@@ -149,7 +155,7 @@ class CoordinateSolver {
     // of this pass was.
     drop_above_ = highest > 0.0 ? highest : infinity;
     drop_below_ = lowest < 0.0 ? lowest : -infinity;
-    finish_sweep(gap, 1.0 + worst);
+    finish_sweep(gap, 1.0 + worst / unit_);
     if (pass % rescale_every == 0 && estimate_ > target_) estimate_ -= gain_of_scaling();
   }
 
@@ -162,7 +168,7 @@ class CoordinateSolver {
     }
     const double change = v.y * (v.alpha - old);
     if (change == 0.0) return;
-    add(rows_, i, change, w_.data());
+    rows_.add(i, change, w_.data());
     b_ += tau_ * change;
     ++changed_;
   }
@@ -175,7 +181,7 @@ class CoordinateSolver {
     const double norm_term = -dual;
     for (const Variable& v : variables_) {
       unbalanced += v.y * v.alpha;
-      dual += v.alpha - loss_.conjugate(v.alpha, v.slack);
+      dual += v.alpha * v.goal - loss_.conjugate(v.alpha, v.slack);
     }
     b_ += tau_ * unbalanced;
     if (hard_margin_)
@@ -201,29 +207,31 @@ class CoordinateSolver {
     const double price = balance(loss_, fit_intercept_, hard_margin_, variables_, balanced_);
     compute_decisions();
     const double norm_term = 0.5 * squared(balanced_w_);
-    double total = 0.0, conjugate = 0.0, smallest_margin = infinity;
+    double total = 0.0, conjugate = 0.0;
     for (index_t i = 0; i < n_; ++i) {
-      const double alpha = balanced_[at(i)], cost = variables_[at(i)].cost;
-      total += alpha;
-      conjugate += loss_.conjugate(alpha, loss_.slack_of(alpha, cost));
+      const double alpha = balanced_[at(i)];
+      total += alpha * variables_[at(i)].goal;
+      conjugate += loss_.conjugate(alpha, loss_.slack_of(alpha, variables_[at(i)].cost));
     }
     dual_ = total - norm_term - conjugate;
     const double b = fit_intercept_ ? best_intercept() : 0.0;
     for (index_t i = 0; i < n_; ++i) {
       Variable& v = variables_[at(i)];
       v.margin = v.y * (decision_[at(i)] + b);
-      smallest_margin = std::min(smallest_margin, v.margin);
     }
+    const BestScale best(loss_, variables_, 2.0 * norm_term);
     double primal = infinity, scale = 1.0;
     if (!hard_margin_) {
-      const BestScale best(loss_, variables_, 2.0 * norm_term);
       scale = best.find(0.01 * budget_.tol * std::max(dual_, 0.0));
       primal = best.value(scale);
     } else {
-      scale = smallest_margin > 0.0 ? 1.0 / smallest_margin : 1.0;
-      primal = smallest_margin > 0.0 ? norm_term * scale * scale : infinity;
-      // Any separating w has |w| >= sum alpha / |w(alpha)|, that is a margin of at most
-      // |w(alpha)| / sum alpha. Below a millionth of the data's radius nothing separates.
+      const double feasible = best.smallest_without_slack();
+      if (std::isfinite(feasible)) {
+        scale = feasible;
+        primal = norm_term * scale * scale;
+      }
+      // Any separating w has |w| >= sum alpha y t / |w(alpha)|, that is a margin of at most
+      // |w(alpha)| / sum alpha y t. Below a millionth of the data's radius nothing separates.
       unbounded_ |= total > 0.0 && 2.0 * norm_term < 1e-12 * radius_ * total * total;
     }
     keep_best(pass, primal, b, scale);
@@ -236,9 +244,9 @@ class CoordinateSolver {
   }
 
   // Any b proves a gap: a thousandth of the gap asked for is near enough, and at a cold start a
-  // thousandth of P(0, 0) = sum_i cost_i.
+  // thousandth of P(0, 0).
   double best_intercept() const {
-    const double precision = 1e-3 * (dual_ > 0.0 ? budget_.tol * dual_ : total_cost_);
+    const double precision = 1e-3 * (dual_ > 0.0 ? budget_.tol * dual_ : lost_at_zero_);
     return BestIntercept(loss_, variables_, decision_).find(b_, precision);
   }
 
@@ -267,13 +275,13 @@ class CoordinateSolver {
     for (index_t i = 0; i < n_; ++i) {
       if (i % 256 == 0) run_.check();
       const Variable& v = variables_[at(i)];
-      if (v.alpha > 0.0) add(rows_, i, v.y * v.alpha, w_.data());
+      if (v.alpha > 0.0) rows_.add(i, v.y * v.alpha, w_.data());
     }
     balanced_w_ = w_;
     for (index_t i = 0; i < n_; ++i) {
       const Variable& v = variables_[at(i)];
       const double change = balanced_[at(i)] - v.alpha;
-      if (change != 0.0) add(rows_, i, v.y * change, balanced_w_.data());
+      if (change != 0.0) rows_.add(i, v.y * change, balanced_w_.data());
     }
     if (squared(balanced_w_) == 0.0) {  // a cold start
       std::fill(decision_.begin(), decision_.end(), 0.0);
@@ -281,7 +289,7 @@ class CoordinateSolver {
     }
     for (index_t i = 0; i < n_; ++i) {
       if (i % 256 == 0) run_.check();
-      decision_[at(i)] = dot(rows_, i, balanced_w_.data());
+      decision_[at(i)] = rows_.dot(i, balanced_w_.data());
     }
   }
 
@@ -291,7 +299,7 @@ class CoordinateSolver {
     for (index_t i = 0; i < n_; ++i) {
       if (!dropped_[at(i)]) continue;
       Variable& v = variables_[at(i)];
-      const double error = v.y * decision_[at(i)] - 1.0;
+      const double error = v.y * decision_[at(i)] - v.goal;
       v.gradient = error + v.y * b;
       const double other = error + v.y * b_;
       if (v.at_lower_bound() && std::min(v.gradient, other) >= 0.0) continue;
@@ -347,7 +355,7 @@ class CoordinateSolver {
       Variable& v = start[at(i)];
       v.alpha = balanced_[at(i)];
       v.slack = loss_.slack_of(v.alpha, v.cost);
-      gradient[at(i)] = 1.0 - v.slack - v.y * (decision_[at(i)] + balanced_b_);
+      gradient[at(i)] = v.goal - v.slack - v.y * (decision_[at(i)] + balanced_b_);
     }
     FaceNewton<Rows> direction(rows_, start, loss_, fit_intercept_, run_);
     const FaceStep step = direction.solve(gradient, 0.01, newton_limit_, budget_.max_time);
@@ -366,11 +374,11 @@ class CoordinateSolver {
       const double wanted = v.alpha + length * step.beta[k];
       v.alpha = std::clamp(wanted, 0.0, loss_.bounded() ? v.cost : infinity);
       v.slack = loss_.slack_of(v.alpha, v.cost);
-      if (v.alpha != wanted) add(rows_, step.face[k], v.y * (v.alpha - wanted), w.data());
+      if (v.alpha != wanted) rows_.add(step.face[k], v.y * (v.alpha - wanted), w.data());
     }
     double dual = -0.5 * squared(w);
     for (const Variable& v : moved)
-      dual += v.alpha * (1.0 - v.y * balanced_b_) - loss_.conjugate(v.alpha, v.slack);
+      dual += v.alpha * (v.goal - v.y * balanced_b_) - loss_.conjugate(v.alpha, v.slack);
     if (!(dual > dual_)) return false;
     dual_ = dual;
     variables_ = std::move(moved);
@@ -404,7 +412,7 @@ class CoordinateSolver {
     return false;
   }
 
-  const Rows& rows_;
+  const Rows rows_;
   const bool fit_intercept_;
   const Budget& budget_;
   RunControl& run_;
@@ -415,7 +423,8 @@ class CoordinateSolver {
   // The iterate of the passes.
   std::vector<Variable> variables_;
   std::vector<double> w_;
-  double b_ = 0.0, tau_ = 0.0, radius_ = 0.0, total_cost_ = 0.0;
+  double b_ = 0.0, tau_ = 0.0, radius_ = 0.0, lost_at_zero_ = 0.0;
+  double unit_ = 1.0;  // of goals and margins
   // The point of the last check: feasible, with its w, <w, x_i>, b and dual.
   std::vector<double> balanced_w_, decision_, balanced_;
   double balanced_b_ = 0.0, dual_ = -infinity;
@@ -435,23 +444,15 @@ class CoordinateSolver {
 
 }  // namespace
 
-template <class Rows>
-CoordinateResult solve_coordinate_descent(const Rows& rows, const CoordinateProblem& problem,
+CoordinateResult solve_coordinate_descent(const FeatureRows& features,
+                                          const CoordinateProblem& problem,
                                           const std::vector<double>& alpha, const Budget& budget,
                                           const OnRound& on_round, RunControl& run) {
-  return CoordinateSolver<Rows>(rows, problem, alpha, budget, run).solve(on_round);
+  const auto solve = [&]<class Array>(const Array& array) {
+    const CoordinateRows<Array> rows{array, problem.size, problem.place};
+    return CoordinateSolver(rows, problem, alpha, budget, run).solve(on_round);
+  };
+  return std::visit(solve, features);
 }
-
-using OnRound = OnRound;
-#define PSVM_INSTANTIATE(...)                                                                      \
-  template CoordinateResult solve_coordinate_descent(const __VA_ARGS__&, const CoordinateProblem&, \
-                                                     const std::vector<double>&, const Budget&,    \
-                                                     const OnRound&, RunControl&);
-PSVM_INSTANTIATE(DenseArray<float>)
-PSVM_INSTANTIATE(DenseArray<double>)
-PSVM_INSTANTIATE(SparseArray<float, std::int32_t>)
-PSVM_INSTANTIATE(SparseArray<float, std::int64_t>)
-PSVM_INSTANTIATE(SparseArray<double, std::int32_t>)
-PSVM_INSTANTIATE(SparseArray<double, std::int64_t>)
 
 }  // namespace psvm

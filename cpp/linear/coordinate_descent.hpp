@@ -1,21 +1,26 @@
 // Dual coordinate descent for the linear problem
 //
-//   min_{w,b}  1/2 |w|^2 + sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))^p,
+//   min_{w,b}  1/2 |w|^2 + sum_i cost_i max(0, y_i (t_i - <w, x_i> - b))^p,
 //
 // one dual variable at a time, w = sum_i alpha_i y_i x_i kept up to date.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/budget.hpp"
-#include "kernel/kernel_rows.hpp"
+#include "base/run_control.hpp"
+#include "linear/linear_rows.hpp"
 
 namespace psvm {
 
 struct CoordinateProblem {
-  const double* y;     // -1 or +1
-  const double* cost;  // > 0; all infinite for a hard margin
+  index_t size;
+  const double* y;            // -1 or +1
+  const double* target;       // null: y, as in classification
+  const double* cost;         // > 0; all infinite for a hard margin
+  const std::int64_t* place;  // the row of features of each row; null: each has its own
   double p;
   bool fit_intercept;
 };
@@ -29,10 +34,10 @@ struct CoordinateResult {
   std::vector<RoundRecord> history;  // one per gap check
 };
 
-// `Rows` is DenseArray<S> (rows contiguous) or SparseArray<S, I>. `alpha` is any start within the
-// bounds (all zero for a cold one). An iteration is a pass over the active rows.
-template <class Rows>
-CoordinateResult solve_coordinate_descent(const Rows& rows, const CoordinateProblem& problem,
+// `alpha` is any start within the bounds (all zero for a cold one). An iteration is a pass over the
+// active rows.
+CoordinateResult solve_coordinate_descent(const FeatureRows& features,
+                                          const CoordinateProblem& problem,
                                           const std::vector<double>& alpha, const Budget& budget,
                                           const OnRound& on_round, RunControl& run);
 

@@ -1,6 +1,8 @@
 // Rows of features one at a time: <x_i, w>, w += factor x_i, |x_i|^2.
 #pragma once
 
+#include <cstdint>
+
 #include "base/simd.hpp"
 #include "kernel/kernel_rows.hpp"
 
@@ -102,5 +104,23 @@ void prefetch(const SparseArray<S, I>& rows, index_t i) {
   __builtin_prefetch(rows.data + k);
   __builtin_prefetch(rows.indices + k);
 }
+
+// The rows of a problem: row i has the features of row place[i] of the array, or of row i.
+template <class Array>
+struct CoordinateRows {
+  Array array;
+  index_t size;
+  const std::int64_t* place;  // null: each row has its own
+
+  index_t features() const { return array.columns; }
+  double dot(index_t i, const double* w) const { return psvm::dot(array, at(i), w); }
+  void add(index_t i, double factor, double* w) const { psvm::add(array, at(i), factor, w); }
+  double squared_norm(index_t i) const { return psvm::squared_norm(array, at(i)); }
+  void prefetch(index_t i) const { psvm::prefetch(array, at(i)); }
+  void prefetch_start(index_t i) const { psvm::prefetch_start(array, at(i)); }
+
+ private:
+  index_t at(index_t i) const { return place ? place[i] : i; }
+};
 
 }  // namespace psvm

@@ -7,11 +7,13 @@
 
 namespace psvm {
 
-struct Variable {
-  double alpha, slack;   // slack = slack_of(alpha)
-  double cost, norm, y;  // norm = |x|^2
-  double gradient;       // of the negative dual, when last visited
-  double margin;         // y (<w, x> + b), when last visited
+// One line of the cache, for rows are met in random order.
+struct alignas(64) Variable {
+  double alpha, slack;  // slack = slack_of(alpha)
+  double cost, norm;    // norm = |x|^2
+  double y, goal;   // goal = y t, 1 in classification: a row has slack where its margin is below
+  double gradient;  // of the negative dual, when last visited
+  double margin;    // y (<w, x> + b), when last visited
 
   bool at_lower_bound() const { return alpha == 0.0; }
   bool at_upper_bound() const { return alpha == cost; }  // set exactly by CoordinateStep

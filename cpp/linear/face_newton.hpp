@@ -46,7 +46,7 @@ class FaceNewton {
                  double max_time) {
     const std::size_t m = step_.face.size();
     step_.beta.assign(m, 0.0);
-    step_.dw.assign(static_cast<std::size_t>(rows_.columns), 0.0);
+    step_.dw.assign(static_cast<std::size_t>(rows_.features()), 0.0);
     std::vector<double> residual(m), scaled(m), direction(m, 0.0), image(m);
     for (std::size_t k = 0; k < m; ++k)
       residual[k] = gradient[static_cast<std::size_t>(step_.face[k])];
@@ -91,14 +91,14 @@ class FaceNewton {
 
   // image = (Y X X' Y + H) direction, and dw_ = X' Y direction.
   void multiply(const std::vector<double>& direction, std::vector<double>& image) {
-    dw_.assign(static_cast<std::size_t>(rows_.columns), 0.0);
+    dw_.assign(static_cast<std::size_t>(rows_.features()), 0.0);
     for (std::size_t k = 0; k < y_.size(); ++k) {
       if (k % 256 == 0) run_.check();
-      add(rows_, step_.face[k], direction[k] * y_[k], dw_.data());
+      rows_.add(step_.face[k], direction[k] * y_[k], dw_.data());
     }
     for (std::size_t k = 0; k < y_.size(); ++k) {
       if (k % 256 == 0) run_.check();
-      image[k] = y_[k] * dot(rows_, step_.face[k], dw_.data()) + slope_[k] * direction[k];
+      image[k] = y_[k] * rows_.dot(step_.face[k], dw_.data()) + slope_[k] * direction[k];
     }
   }
 

@@ -1,28 +1,30 @@
 #include "linear/linear_pass.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <array>
+#include <ranges>
 
 namespace psvm {
 
-Share::Share(std::vector<row_t> rows, index_t size, const std::int32_t* codes, const double* cost,
-             std::vector<std::int8_t> signs)
-    : codes(codes), cost(cost), signs(std::move(signs)), rows_(std::move(rows)) {
-  count_ = rows_.empty() ? size : static_cast<index_t>(rows_.size());
+Share::Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std::int8_t> signs)
+    : block(block), signs(std::move(signs)), rows_(std::move(rows)) {
+  count_ = rows_.empty() ? block.size : static_cast<index_t>(rows_.size());
   const auto n = static_cast<std::size_t>(count_);
   // Not initialised: the first pass does, on the threads that will use it.
   for (Column* column : {&margin, &change, &centre, &alpha, &weight}) column->reset(new double[n]);
 }
 
 index_t Share::position_of(index_t row) const {
-  if (rows_.empty()) return std::min(row, count_);
-  return std::lower_bound(rows_.begin(), rows_.end(), row) - rows_.begin();
+  if (rows_.empty() && !block.feature_row) return std::min(row, count_);
+  const auto positions = std::views::iota(index_t{0}, count_);
+  const auto before = [&](index_t position) { return feature_row(position) < row; };
+  return std::ranges::partition_point(positions, before) - positions.begin();
 }
 
 void Share::keep_best(const double* from, const double* factor) {
   if (!best) best.reset(new double[static_cast<std::size_t>(count_)]);
   for (index_t k = 0; k < count_; ++k) {
-    const bool positive = signs[static_cast<std::size_t>(codes[row(k)])] > 0;
+    const bool positive = signs[static_cast<std::size_t>(block.codes[row(k)])] > 0;
     best[static_cast<std::size_t>(k)] = from[k] * factor[positive];
   }
 }
@@ -38,19 +40,27 @@ constexpr double entries_per_thread = 300'000.0;
 // What the steps of one chunk share. Padded by a vector of rows that cost nothing.
 struct Scratch {
   static constexpr index_t size = max_chunk + lanes<double>;
-  row_t rows[size], chosen[2][size];
-  double y[size], cost[size], margin[size], centre[size], change[size];
+  row_t rows[size], chosen[2][size];  // of features
+  double y[size], goal[size], cost[size], margin[size], centre[size], change[size];
   double alpha[size], weight[size], loss[size], conjugate[size];
   double before[size], linearised[size], coef[2][size];
+  const double* goals;  // y t of each row: `goal`, or `ones` in classification
 };
+
+constexpr auto ones = [] {
+  std::array<double, Scratch::size> values;
+  values.fill(1.0);
+  return values;
+}();
 
 struct ProxLoop {
   template <class Arch, Exponent kind>
   PSVM_INLINE static void loop(Scratch* s, index_t count, const Envelope* envelope) {
     using V = Vec<double, Arch>;
     for (index_t r = 0; r < count; r += width<V>) {
-      const auto value = prox_of<kind, V>(load<V>(s->margin + r), load<V>(s->centre + r),
-                                          load<V>(s->cost + r), *envelope);
+      const V shortfall = load<V>(s->goals + r) - load<V>(s->margin + r);
+      const auto value =
+          prox_of<kind, V>(shortfall, load<V>(s->centre + r), load<V>(s->cost + r), *envelope);
       store<V>(s->alpha + r, value.alpha);
       store<V>(s->weight + r, value.weight);
       store<V>(s->loss + r, value.loss);
@@ -77,7 +87,7 @@ struct SlackAlphaLoop {
   PSVM_INLINE static void run(Scratch* s, index_t count, double p) {
     using V = Vec<double, Arch>;
     for (index_t r = 0; r < count; r += width<V>) {
-      const V xi = vmax<V>(1.0 - load<V>(s->margin + r), V{});
+      const V xi = vmax<V>(load<V>(s->goals + r) - load<V>(s->margin + r), V{});
       store<V>(s->centre + r, p * load<V>(s->cost + r) * power_of<V>(xi, p - 1.0));
     }
   }
@@ -105,7 +115,8 @@ struct SumLoop {
     V loss{}, moved{}, slope{}, weight{}, active{}, smallest = broadcast<V>(infinity);
     for (index_t r = 0; r < count; r += width<V>) {
       const V alpha = load<V>(s->alpha + r), w = load<V>(s->weight + r);
-      const V step = alpha - load<V>(s->centre + r), margin = load<V>(s->margin + r);
+      const V step = alpha - load<V>(s->centre + r);
+      const V margin = load<V>(s->margin + r) + (1.0 - load<V>(s->goals + r));
       loss += load<V>(s->loss + r);
       moved += step * step;
       slope += alpha * load<V>(s->change + r);
@@ -147,14 +158,20 @@ class Chunk {
 
  private:
   void load_rows(const Share& share, index_t begin, index_t end) {
+    const BlockProblem& block = share.block;
     begin_ = begin;
     count_ = end - begin;
     for (index_t r = 0; r < count_; ++r) {
       const row_t row = share.row(begin + r);
       s_.rows[r] = row;
-      s_.y[r] = share.signs[static_cast<std::size_t>(share.codes[row])];
-      s_.cost[r] = share.cost[row];
+      s_.y[r] = share.signs[static_cast<std::size_t>(block.codes[row])];
+      s_.cost[r] = block.cost[row];
     }
+    s_.goals = block.target ? s_.goal : ones.data();
+    if (block.target)
+      for (index_t r = 0; r < count_; ++r) s_.goal[r] = s_.y[r] * block.target[s_.rows[r]];
+    if (block.feature_row)
+      for (index_t r = 0; r < count_; ++r) s_.rows[r] = block.feature_row[s_.rows[r]];
   }
 
   // Rows beyond the chunk, up to a whole vector, are outside the margin.
@@ -162,7 +179,7 @@ class Chunk {
     for (index_t r = count_; r < count_ + lanes<double>; ++r) {
       s_.margin[r] = infinity;
       s_.centre[r] = s_.change[r] = 0.0;
-      s_.cost[r] = 1.0;
+      s_.goal[r] = s_.cost[r] = 1.0;
     }
   }
 
@@ -245,7 +262,8 @@ class Chunk {
     sums.smallest_margin = std::min(sums.smallest_margin, chunk.smallest_margin);
   }
 
-  // Per class: sums of alpha and conjugate, and the image of alpha, or of alpha - before.
+  // Per class: sums of alpha and conjugate, the linear term, and the image of alpha, or of
+  // alpha - before.
   void add_dual(const double* alpha, const double* before, const double* conjugate,
                 DualSums& sums) {
     index_t chosen[2] = {0, 0};
@@ -258,6 +276,8 @@ class Chunk {
       s_.coef[c][chosen[c]] = coef;
       chosen[c] += coef != 0.0;
     }
+    if (s_.goals == s_.goal)
+      for (index_t r = 0; r < count_; ++r) sums.linear[s_.y[r] > 0.0] += alpha[r] * s_.goal[r];
     for (int c = 0; c < 2; ++c)
       rows_.add(s_.chosen[c], chosen[c], s_.coef[c], sums.image[c].data());
   }
@@ -269,10 +289,11 @@ class Chunk {
     conjugates(order, s_.alpha);
     const PNormHinge hinge(p);
     for (index_t r = 0; r < count_; ++r) {
-      const double loss = order.envelope.hard ? 0.0 : hinge.value(1.0 - s_.margin[r], s_.cost[r]);
+      const double shortfall = s_.goals[r] - s_.margin[r];
+      const double loss = order.envelope.hard ? 0.0 : hinge.value(shortfall, s_.cost[r]);
       sums.loss += loss;
-      sums.terms += s_.alpha[r] * (s_.margin[r] - 1.0) + loss + s_.conjugate[r];
-      sums.smallest_margin = std::min(sums.smallest_margin, s_.margin[r]);
+      sums.terms += s_.alpha[r] * -shortfall + loss + s_.conjugate[r];
+      sums.smallest_margin = std::min(sums.smallest_margin, s_.margin[r] + (1.0 - s_.goals[r]));
     }
     add_dual(s_.alpha, nullptr, s_.conjugate, sums.dual);
   }
@@ -323,6 +344,7 @@ void add_to(DualSums& sum, const DualSums& part) {
   for (int c = 0; c < 2; ++c) {
     add_to(sum.image[c], part.image[c]);
     sum.alpha[c] += part.alpha[c];
+    sum.linear[c] += part.linear[c];
     sum.conjugate[c] += part.conjugate[c];
   }
 }
@@ -359,7 +381,7 @@ void for_active(const Share& share, index_t begin, index_t end, index_t chunk, c
   for (index_t k = share.position_of(begin); k < share.position_of(end); ++k) {
     const double weight = share.weight[static_cast<std::size_t>(k)];
     if (weight <= 0.0) continue;
-    rows.push_back(share.row(k));
+    rows.push_back(share.feature_row(k));
     weights.push_back(weight);
     if (static_cast<index_t>(rows.size()) == chunk) {
       body(rows.data(), weights.data(), chunk);
@@ -391,8 +413,10 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
       const index_t last = std::min(first + chunk, end);
       for (std::size_t k = 0; k < orders.size(); ++k) {
         const Share& share = *orders[k].share;
-        const index_t from = share.position_of(first), to = share.position_of(last);
-        if (from < to) worker.run(orders[k], from, to, sums[k]);
+        const index_t to = share.position_of(last);
+        // Where rows share features there may be more of them than fit into the scratch.
+        for (index_t from = share.position_of(first); from < to; from += chunk)
+          worker.run(orders[k], from, std::min(from + chunk, to), sums[k]);
       }
     }
   });
@@ -400,6 +424,10 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
   for (index_t part = 1; part < parts; ++part)
     for (std::size_t k = 0; k < sums.size(); ++k)
       add_to(sums[k], partial[static_cast<std::size_t>(part)][k]);
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    if (!orders[k].share->block.target)
+      for (DualSums* dual : {&sums[k].dual, &sums[k].linearised})
+        std::copy_n(dual->alpha, 2, dual->linear);
   return sums;
 }
 

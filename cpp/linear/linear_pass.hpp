@@ -14,26 +14,36 @@
 
 namespace psvm {
 
+// The rows that problems have in a block.
+struct BlockProblem {
+  index_t size;
+  const std::int32_t* codes;  // class of each row
+  const double* cost;
+  const double* target = nullptr;      // null: the sign, as in classification
+  const row_t* feature_row = nullptr;  // of the block, ascending; null: each row has its own
+};
+
 // The rows of a block that take part in one problem, and their state, in the order of the rows.
 struct Share {
-  // `rows` lists the rows that take part, ascending; empty for all `size` rows. `codes` and `cost`
-  // belong to the rows of the block; `signs` is the label of each class in this problem.
-  Share(std::vector<row_t> rows, index_t size, const std::int32_t* codes, const double* cost,
-        std::vector<std::int8_t> signs);
+  // `rows` lists the rows that take part, ascending; empty for all. `signs` is the sign of each
+  // class in this problem.
+  Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std::int8_t> signs);
 
   index_t count() const { return count_; }
   const std::vector<row_t>& rows() const { return rows_; }
-  // First position whose row is at least `row`.
+  // First position whose row of features is at least `row`.
   index_t position_of(index_t row) const;
   row_t row(index_t position) const {
     return rows_.empty() ? static_cast<row_t>(position) : rows_[static_cast<std::size_t>(position)];
   }
+  row_t feature_row(index_t position) const {
+    return block.feature_row ? block.feature_row[row(position)] : row(position);
+  }
   // Becomes `from` times the factor of the row's class: factor[0] of y = -1, factor[1] of y = +1.
   void keep_best(const double* from, const double* factor);
 
-  const std::int32_t* codes;
-  const double* cost;
-  std::vector<std::int8_t> signs;
+  const BlockProblem block;
+  const std::vector<std::int8_t> signs;
 
  private:
   std::vector<row_t> rows_;
@@ -67,10 +77,11 @@ struct PassOrder {
   bool delta = false;      // images of the change of alpha only
 };
 
-// Per class: [0] for y = -1, [1] for y = +1. Images are sums of alpha x.
+// Per class: [0] for y = -1, [1] for y = +1. Images are sums of alpha x. `linear` is the linear term
+// of the dual, the sum of alpha y t: in classification that of alpha.
 struct DualSums {
   std::vector<double> image[2];
-  double alpha[2] = {0.0, 0.0}, conjugate[2] = {0.0, 0.0};
+  double alpha[2] = {0.0, 0.0}, linear[2] = {0.0, 0.0}, conjugate[2] = {0.0, 0.0};
 };
 
 struct PassSums {
@@ -80,9 +91,9 @@ struct PassSums {
   double slope_before = 0.0;  // sum of alpha * change, before and after the step
   double slope = 0.0;
   double weight = 0.0;  // sum of W
-  double terms = 0.0;   // certify: sum of alpha (m - 1) + loss + conjugate, each >= 0
-  double smallest_margin = infinity;
-  index_t active = 0;  // rows with W > 0
+  double terms = 0.0;   // certify: sum of alpha (m - y t) + loss + conjugate, each >= 0
+  double smallest_margin = infinity;  // of m + 1 - y t: where it is 1 no row has slack
+  index_t active = 0;                 // rows with W > 0
 };
 
 // Answers every order in one pass over the rows.

@@ -122,11 +122,14 @@ struct GramLoop {
   }
 };
 
+template <class Array>
+class StoredRows;
+
 template <class S>
-class DenseLinearRows final : public LinearRows {
+class StoredRows<DenseArray<S>> final : public LinearRows {
  public:
-  DenseLinearRows(const S* data, index_t size, index_t features, index_t stride)
-      : LinearRows(size, features), data_(data), stride_(stride) {}
+  explicit StoredRows(const DenseArray<S>& array)
+      : LinearRows(array.rows, array.columns), data_(array.data), stride_(array.row_stride) {}
 
   double entries() const override { return static_cast<double>(features()); }
 
@@ -179,10 +182,10 @@ class DenseLinearRows final : public LinearRows {
 };
 
 template <class S, class I>
-class SparseLinearRows final : public LinearRows {
+class StoredRows<SparseArray<S, I>> final : public LinearRows {
  public:
-  SparseLinearRows(const S* data, const I* indices, const I* indptr, index_t size, index_t features)
-      : LinearRows(size, features), array_{data, indices, indptr, size, features} {}
+  explicit StoredRows(const SparseArray<S, I>& array)
+      : LinearRows(array.rows, array.columns), array_(array) {}
 
   double entries() const override {
     return size() ? static_cast<double>(array_.indptr[size()] - array_.indptr[0]) /
@@ -230,25 +233,11 @@ index_t gram_stride(index_t features) {
   return (features + 1 + 12 + lanes<double> - 1) / lanes<double> * lanes<double>;
 }
 
-template <class S>
-std::unique_ptr<LinearRows> dense_linear_rows(const S* data, index_t size, index_t features,
-                                              index_t stride) {
-  return std::make_unique<DenseLinearRows<S>>(data, size, features, stride);
+std::unique_ptr<LinearRows> linear_rows(const FeatureRows& features) {
+  const auto made_of = []<class Array>(const Array& array) -> std::unique_ptr<LinearRows> {
+    return std::make_unique<StoredRows<Array>>(array);
+  };
+  return std::visit(made_of, features);
 }
-template <class S, class I>
-std::unique_ptr<LinearRows> sparse_linear_rows(const S* data, const I* indices, const I* indptr,
-                                               index_t size, index_t features) {
-  return std::make_unique<SparseLinearRows<S, I>>(data, indices, indptr, size, features);
-}
-
-#define PSVM_INSTANTIATE(S)                                                                       \
-  template std::unique_ptr<LinearRows> dense_linear_rows<S>(const S*, index_t, index_t, index_t); \
-  template std::unique_ptr<LinearRows> sparse_linear_rows<S, std::int32_t>(                       \
-      const S*, const std::int32_t*, const std::int32_t*, index_t, index_t);                      \
-  template std::unique_ptr<LinearRows> sparse_linear_rows<S, std::int64_t>(                       \
-      const S*, const std::int64_t*, const std::int64_t*, index_t, index_t);
-PSVM_INSTANTIATE(float)
-PSVM_INSTANTIATE(double)
-#undef PSVM_INSTANTIATE
 
 }  // namespace psvm

@@ -2,13 +2,21 @@
 // time. What is done with them is in linear_pass.hpp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <variant>
+
+#include "kernel/kernel_rows.hpp"
 
 namespace psvm {
 
-using index_t = std::ptrdiff_t;
+// Rows of features as they are stored: dense with contiguous rows, or CSR with sorted, unique column
+// numbers.
+using FeatureRows =
+    std::variant<DenseArray<float>, DenseArray<double>,  //
+                 SparseArray<float, std::int32_t>, SparseArray<float, std::int64_t>,
+                 SparseArray<double, std::int32_t>, SparseArray<double, std::int64_t>>;
+
 using row_t = std::int32_t;  // a row within a block
 
 class LinearRows {
@@ -39,13 +47,6 @@ class LinearRows {
 // Entries of a row of a Gram matrix over `features` features and a constant, padded for add_gram.
 index_t gram_stride(index_t features);
 
-// Row-major, rows `stride` entries apart.
-template <class S>
-std::unique_ptr<LinearRows> dense_linear_rows(const S* data, index_t size, index_t features,
-                                              index_t stride);
-// CSR with sorted, unique column numbers.
-template <class S, class I>
-std::unique_ptr<LinearRows> sparse_linear_rows(const S* data, const I* indices, const I* indptr,
-                                               index_t size, index_t features);
+std::unique_ptr<LinearRows> linear_rows(const FeatureRows& features);
 
 }  // namespace psvm

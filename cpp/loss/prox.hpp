@@ -1,8 +1,9 @@
 // The proximal envelope of the p-norm hinge, for vectors of rows.
 //
-// Around a centre a with weight sigma, the dual variable at margin m is
-//   alpha = argmax over alpha >= 0 of  alpha (1 - m) - conjugate(alpha) - (alpha - a)^2 / (2 sigma)
-// and W = -d alpha / d m. With t = a / sigma + 1 - m, t <= 0 gives alpha = W = 0; else
+// A row falls short of its goal by s = y (t - <w, x> - b), in classification 1 - margin; its slack is
+// xi = max(0, s). Around a centre a with weight sigma, its dual variable is
+//   alpha = argmax over alpha >= 0 of  alpha s - conjugate(alpha) - (alpha - a)^2 / (2 sigma)
+// and W = d alpha / d s. With t = a / sigma + s, t <= 0 gives alpha = W = 0; else
 //   p = 1        alpha = clip(sigma t, 0, cost)
 //   sigma = inf  alpha = p cost t^(p-1)
 //   1 < p < 2    alpha = sigma t (1 - rho),  rho + kappa rho^(p-1) = 1,  kappa = p cost t^(p-2) / sigma
@@ -73,18 +74,18 @@ PSVM_INLINE V proximal_share(V t, V cost, const Envelope& e) {  // rho
 }
 
 template <Exponent kind, class V>
-PSVM_INLINE ProxValue<V> prox_of(V margin, V centre, V cost, const Envelope& e) {
+PSVM_INLINE ProxValue<V> prox_of(V shortfall, V centre, V cost, const Envelope& e) {
   const V zero{};
-  const V xi = vmax<V>(1.0 - margin, zero);
+  const V xi = vmax<V>(shortfall, zero);
   ProxValue<V> value;
   if constexpr (kind == Exponent::one) {
-    const V raw = centre + e.sigma * (1.0 - margin);
+    const V raw = centre + e.sigma * shortfall;
     value.alpha = vmax<V>(raw < cost ? raw : cost, zero);
     value.weight = raw > 0.0 ? (raw < cost ? broadcast<V>(e.sigma) : zero) : zero;
     value.loss = e.hard ? zero : cost * xi;
     value.conjugate = zero;
   } else if constexpr (kind == Exponent::one_and_a_half || kind == Exponent::below_two) {
-    const V raw = centre / e.sigma + 1.0 - margin;
+    const V raw = centre / e.sigma + shortfall;
     const V t = raw > 1e-300 ? raw : broadcast<V>(1.0);
     const V rho = proximal_share<kind, V>(t, cost, e);
     const V slack = t * rho;

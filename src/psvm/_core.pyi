@@ -10,6 +10,17 @@ class Cancel:
     def set(self) -> None: ...
     def is_set(self) -> bool: ...
 
+class Budget:
+    def __init__(
+        self,
+        *,
+        tol: float,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        impatient: bool = False,
+        max_steps: int = -1,
+    ) -> None: ...
+
 class _Kernel:
     @classmethod
     def dense(
@@ -88,11 +99,15 @@ class BlockShare:
         codes: npt.NDArray[np.int32],
         cost: Array,
         signs: npt.NDArray[np.int8],
+        target: Array | None = None,
+        feature_row: npt.NDArray[np.int32] | None = None,
     ) -> None: ...
     @property
     def count(self) -> int: ...
     @property
     def rows(self) -> npt.NDArray[np.int32] | None: ...
+    @property
+    def feature_row(self) -> npt.NDArray[np.int32] | None: ...
     @property
     def centre(self) -> Array: ...
     @property
@@ -104,20 +119,22 @@ class BlockShare:
     def set_best(self, alpha: Array) -> None: ...
     def keep_best(self, linearised: bool, minus: float, plus: float) -> None: ...
 
+class Envelope:
+    def __init__(self, p: float, sigma: float, hard: bool = False) -> None: ...
+
 class PassOrder:
     def __init__(
         self,
         share: BlockShare,
         kind: str,
-        centre: str,
-        p: float,
-        sigma: float,
-        hard: bool,
-        direction: Array | None,
-        b: float,
-        step: float,
-        linearise: bool,
-        delta: bool,
+        envelope: Envelope,
+        *,
+        direction: Array | None = None,
+        b: float = 0.0,
+        step: float = 0.0,
+        centre: str = "keep",
+        linearise: bool = False,
+        delta: bool = False,
     ) -> None: ...
 
 def nonzeros_of(
@@ -163,34 +180,26 @@ def solve_working_set(
     threads: int,
     cancel: Cancel | None,
 ) -> dict[str, Any]: ...
+
+class CoordinateProblem:
+    def __init__(
+        self,
+        y: Array,
+        cost: Array,
+        p: float,
+        fit_intercept: bool,
+        target: Array | None = None,
+        feature_row: npt.NDArray[np.int64] | None = None,
+    ) -> None: ...
+
 def solve_coordinate_descent(
-    rows: npt.NDArray[Any],
-    y: Array,
-    cost: Array,
-    p: float,
-    fit_intercept: bool,
+    rows: BlockRows,
+    problem: CoordinateProblem,
     alpha: Array,
-    tol: float,
-    max_iter: int,
-    max_time: float | None,
-    on_round: Callable[[dict[str, Any]], bool] | None,
-    cancel: Cancel | None,
-) -> dict[str, Any]: ...
-def solve_coordinate_descent_csr(
-    data: npt.NDArray[Any],
-    indices: npt.NDArray[Any],
-    indptr: npt.NDArray[Any],
-    features: int,
-    y: Array,
-    cost: Array,
-    p: float,
-    fit_intercept: bool,
-    alpha: Array,
-    tol: float,
-    max_iter: int,
-    max_time: float | None,
-    on_round: Callable[[dict[str, Any]], bool] | None,
-    cancel: Cancel | None,
+    budget: Budget,
+    *,
+    on_round: Callable[[dict[str, Any]], bool] | None = None,
+    cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 def fill_gram(
     kernel: Kernel32, out: npt.NDArray[Any], threads: int, cancel: Cancel | None

@@ -45,7 +45,7 @@ def test_the_same_fit_starts_at_its_solution(multi_class, copies, monkeypatch):
     total = sum(float(start.sum()) for start in starts)
     assert total == pytest.approx(coef, rel=1e-9)
     for problem, start in zip(problems, starts, strict=True):
-        balanced = feasible(start, problem.y, problem.cost, problem.loss, True)
+        balanced = feasible(problem, start)
         np.testing.assert_allclose(balanced, start, atol=1e-12 * coef)
     assert model.n_iter_.max() <= 1 + (X.shape[0] <= 500)
 

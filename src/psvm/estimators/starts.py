@@ -114,7 +114,7 @@ class WarmStart:
         """Remember solved problems over rows of these classes."""
         alpha = [one.alpha for one in solved]
         slack = [
-            np.maximum(problem.y * (problem.target - one.decision - one.certificate.intercept), 0.0)
+            np.maximum(problem.shortfall(one.decision + one.certificate.intercept), 0.0)
             for problem, one in zip(problems, solved, strict=True)
         ]
         return cls(
@@ -153,7 +153,7 @@ class WarmStart:
         )
         if alpha is None:
             return np.zeros(problem.y.size)
-        return feasible(alpha, problem.y, problem.cost, loss, problem.fit_intercept)
+        return feasible(problem, alpha)
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class HeadStart:
     def alpha(self, t: int, problem: KernelProblem, rows: TrainingRows) -> Array:
         """The alpha of the search."""
         alpha = rows.gather(self.by_problem[t])[rows.places(problem.segments)]
-        return feasible(alpha, problem.y, problem.cost, problem.loss, problem.fit_intercept)
+        return feasible(problem, alpha)
 
 
 def packed(values: Sequence[Array], problems: Sequence[KernelProblem], rows: TrainingRows) -> Array:
@@ -268,5 +268,6 @@ def _slacks(starts: Sequence[LinearStart], problems: LinearProblems, rows: Seque
         decision = rows[k] @ w.T + b
         first, end = end, end + decision.shape[0]
         y = problems.signs[:, problems.codes[first:end]]
-        xi[:, first:end] = np.where(y != 0, np.maximum(1.0 - y * decision.T, 0.0), 0.0)
+        target = y if problems.target is None else problems.target[first:end]
+        xi[:, first:end] = np.maximum(y * (target - decision.T), 0.0)  # y = 0: absent
     return xi

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,9 @@ class LinearProblems:
         Whether b is free or fixed at 0.
     target : ndarray of float64, shape (n,), or None
         What ``<w, x_i> + b`` is compared with; None: the sign, as in classification.
+    feature_row : ndarray of int64, shape (n,), or None
+        The row of features ``x_i`` of each row, ascending; rows may share one. None: each has its
+        own, in order.
     """
 
     signs: npt.NDArray[np.int8]
@@ -77,6 +80,7 @@ class LinearProblems:
     loss: PNormHinge
     fit_intercept: bool = True
     target: Array | None = None
+    feature_row: npt.NDArray[np.int64] | None = None
 
     @property
     def hard_margin(self) -> bool:
@@ -88,6 +92,20 @@ class LinearProblems:
         y = self.signs[t][self.codes[chosen]].astype(np.float64)
         target = y if self.target is None else self.target[chosen]
         return DualRows(y, target, self.cost[chosen], self.loss, self.fit_intercept)
+
+    def goals(self, t: int) -> Array | float:
+        """``y_i t_i`` of problem t: the margin from which on a row has no slack."""
+        return 1.0 if self.target is None else self.signs[t][self.codes] * self.target
+
+    def features_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """The rows of features of some rows."""
+        return rows if self.feature_row is None else self.feature_row[rows]
+
+    def among(self, rows: npt.NDArray[np.intp]) -> LinearProblems:
+        """The problems over some of the rows, each with features of its own."""
+        target = None if self.target is None else self.target[rows]
+        codes, cost = self.codes[rows], self.cost[rows]
+        return replace(self, codes=codes, cost=cost, target=target, feature_row=None)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 import _thread
 import threading
 import time
+import warnings
 
+import cvxpy as cp
 import numpy as np
 import oracle
 import pytest
@@ -11,7 +13,6 @@ import scipy.sparse as sp
 from small_data import noisy, real, separable
 
 from psvm import _core
-from psvm.mathematics.loss import PNormHinge
 from psvm.solvers.ledger import Budget, Ledger, Status
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 
@@ -34,7 +35,8 @@ def solve(rows, y, cost, p, fit_intercept=True, start=None, cancel=None, on_roun
     cost = np.broadcast_to(np.asarray(cost, dtype=float), y.shape).copy()
     ledger = Ledger(Budget(**budget), on_round=on_round, cancel=cancel)
     stage = ledger.stage("coordinate_descent")
-    result = solve_coordinate_descent(rows, y, cost, PNormHinge(p), fit_intercept, start, stage)
+    problem = _core.CoordinateProblem(y, cost, p, fit_intercept)
+    result = solve_coordinate_descent(rows, problem, start, stage)
     result.history = ledger.records
     return result
 
@@ -285,6 +287,118 @@ def test_slow_passes_are_helped_by_newton(p):
     """Without Newton steps on the face these took hundreds of thousands of passes."""
     X, y = noisy(n=40, d=5, seed=3, shift=0.5)
     assert solve(X, y, 1e3, p, tol=1e-6).n_iter < 5000
+
+
+# --- rows with a target, two of them on one row of features ---------------------------------------
+
+
+def regression(n=40, d=5, seed=0, scale=1.0, epsilon=0.1):
+    """X and Y, and the signs, targets and places of their rows (+1, Y - eps) and (-1, Y + eps)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = scale * (X @ rng.normal(size=d) + 3.0 + 0.5 * rng.normal(size=n))
+    y = np.tile([1.0, -1.0], n)
+    place = np.repeat(np.arange(n), 2)
+    return X, Y, y, Y[place] - y * scale * epsilon, place
+
+
+def best_regression(X, Y, cost, p, epsilon, fit_intercept):
+    """The minimum of 1/2 |w|^2 + sum_i cost max(0, |Y_i - <w, x_i> - b| - epsilon)^p, by CVXPY."""
+    w, b, xi = cp.Variable(X.shape[1]), cp.Variable() if fit_intercept else 0.0, cp.Variable(Y.size)
+    constraints = [xi >= 0, cp.abs(Y - X @ w - b) <= xi + epsilon]
+    objective = 0.5 * cp.sum_squares(w) + cost * cp.sum(cp.power(xi, p))
+    options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cp.Problem(cp.Minimize(objective), constraints).solve(solver="CLARABEL", **options)
+
+
+def check_regression(result, X, y, target, place, cost, p, fit_intercept, tol):
+    """P and D recomputed from w, b and alpha; the gap between them is what was claimed."""
+    alpha = result.alpha
+    assert np.all(alpha >= 0.0)
+    if p == 1.0:
+        assert np.all(alpha <= cost)
+    if fit_intercept:
+        assert abs(alpha @ y) <= 1e-12 * alpha.sum()
+    xi = np.maximum(y * (target - X[place] @ result.w - result.b), 0.0)
+    P = 0.5 * result.w @ result.w + (cost * np.sum(xi**p) if np.isfinite(cost) else 0.0)
+    w = (alpha * y) @ X[place]
+    D = alpha @ (y * target) - 0.5 * w @ w
+    if p > 1.0 and np.isfinite(cost):
+        D -= (p - 1.0) / p * alpha @ (alpha / (p * cost)) ** (1.0 / (p - 1.0))
+    assert result.status is Status.CONVERGED
+    last = result.history[-1]
+    assert last["primal"] == pytest.approx(P, rel=1e-9)
+    assert last["dual"] == pytest.approx(D, rel=1e-9)
+    assert (1.0 - 1e-12) * D <= P <= D + 1.01 * tol * P
+    return P
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0, 1.2])
+def test_regression(p, C, fit_intercept, storage):
+    """Rows with a target, two on one row of features: the epsilon-insensitive loss."""
+    X, Y, y, target, place = regression()
+    rows, cost = (sp.csr_matrix(X) if storage == "csr" else X), np.full(y.size, C)
+    problem = _core.CoordinateProblem(y, cost, p, fit_intercept, target, place)
+    budget = Budget(tol=1e-7)
+    result = solve_coordinate_descent(rows, problem, np.zeros(y.size), budget)
+    P = check_regression(result, X, y, target, place, C, p, fit_intercept, budget.tol)
+    assert np.all(np.minimum(result.alpha[::2], result.alpha[1::2]) == 0.0), "one side only"
+    assert best_regression(X, Y, C, p, 0.1, fit_intercept) == pytest.approx(P, rel=1e-6)
+    again = solve_coordinate_descent(rows, problem, result.alpha, Budget(tol=1e-6))
+    assert again.n_iter <= 1
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.parametrize("p", [1.0, 1.5, 3.0])
+def test_units_of_the_targets_do_not_matter(p, scale):
+    """Targets times a factor and costs to match: P times its square, in about as many passes."""
+    ends = []
+    for unit in (1.0, scale):
+        X, _, y, target, place = regression(scale=unit)
+        cost = unit ** (2.0 - p)
+        problem = _core.CoordinateProblem(y, np.full(y.size, cost), p, True, target, place)
+        result = solve_coordinate_descent(X, problem, np.zeros(y.size), Budget(tol=1e-6))
+        P = check_regression(result, X, y, target, place, cost, p, True, 1e-6)
+        ends.append((P / unit**2, result.n_iter))
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=2e-6)
+    assert ends[1][1] <= 2 * ends[0][1] + 20
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_tube_around_all_targets(fit_intercept):
+    """Infinite cost: the flattest w within a tube around the targets."""
+    epsilon = 2.5 if fit_intercept else 4.0
+    X, Y, y, target, place = regression(epsilon=epsilon)
+    problem = _core.CoordinateProblem(y, np.full(y.size, np.inf), 1.0, fit_intercept, target, place)
+    result = solve_coordinate_descent(X, problem, np.zeros(y.size), Budget(tol=1e-6))
+    assert np.abs(Y - X @ result.w - result.b).max() <= epsilon + 1e-9
+    check_regression(result, X, y, target, place, np.inf, 1.0, fit_intercept, 1e-6)
+
+
+def test_no_tube():
+    """Targets far from any line through the origin."""
+    X, _, y, target, place = regression(epsilon=1.0)
+    problem = _core.CoordinateProblem(y, np.full(y.size, np.inf), 1.0, False, target, place)
+    result = solve_coordinate_descent(X, problem, np.zeros(y.size), Budget(max_time=20.0))
+    assert result.status is Status.UNBOUNDED
+
+
+def test_targets_of_classification():
+    """t = y given or not is the same problem, to the last bit."""
+    X, y = noisy(n=40, d=5, seed=3)
+    cost, start = np.ones(40), np.zeros(40)
+    plain, given = (
+        solve_coordinate_descent(
+            X, _core.CoordinateProblem(y, cost, 1.5, True, target), start, Budget()
+        )
+        for target in (None, y)
+    )
+    assert np.array_equal(plain.w, given.w)
 
 
 def endless():

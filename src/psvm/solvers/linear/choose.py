@@ -285,19 +285,25 @@ class _Descent:
     def solve(self, t: int, X: Any) -> BestPair:
         """Solve one problem; the rows get its alpha to keep."""
         passes, problems, ledger = self.passes, self.passes.problems, self.ledgers[t]
-        y = problems.signs[t][problems.codes].astype(np.float64)
         present = np.flatnonzero(passes.taking_part(t))
-        whole = present.size == y.size
-        own, y, cost = (X if whole else X[present]), y[present], problems.cost[present]
-        alpha = np.zeros(y.size)
+        whole = present.size == problems.codes.size
+        shared = problems.feature_row is not None
+        own = X if whole or shared else X[present]
+        problem = _core.CoordinateProblem(
+            y=problems.signs[t][problems.codes[present]].astype(np.float64),
+            cost=problems.cost[present],
+            p=problems.loss.p,
+            fit_intercept=problems.fit_intercept,
+            target=None if problems.target is None else problems.target[present],
+            feature_row=problems.features_of(present) if shared else None,
+        )
+        alpha = np.zeros(present.size)
         start = self.starts[t]
         if start is not None and start.alpha is not None:
             alpha = passes.take_alpha(t, start.alpha)[0][present]
         tol = _AIM * ledger.budget.tol
         stage = ledger.stage("coordinate_descent", self.why, tol=tol, rounds=self.limit)
-        end = solve_coordinate_descent(
-            own, y, cost, problems.loss, problems.fit_intercept, alpha, stage
-        )
+        end = solve_coordinate_descent(own, problem, alpha, stage)
         everywhere = np.zeros(problems.codes.size)
         everywhere[present] = end.alpha
         passes.set_best(t, everywhere)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,15 +82,20 @@ Order = Pass | Gram | Active | Squares | Keep
 
 @dataclass
 class DualSums:
-    """Per class (0: y = -1, 1: y = +1): sums of alpha x, of alpha and of conjugates."""
+    """Per class (0: y = -1, 1: y = +1): sums of alpha x, of alpha and of conjugates.
+
+    ``linear`` is the sum of ``alpha y t``, the linear term of D: in classification that of alpha.
+    """
 
     image: Array
     alpha: Array
+    linear: Array
     conjugate: Array
 
     def __iadd__(self, other: DualSums) -> DualSums:
         self.image = self.image + other.image
         self.alpha = self.alpha + other.alpha
+        self.linear = self.linear + other.linear
         self.conjugate = self.conjugate + other.conjugate
         return self
 
@@ -121,7 +127,8 @@ class Sums:
 def core_rows(block: Any) -> Any:
     """A block as the C++ passes see it."""
     if sp.issparse(block):
-        return _core.BlockRows.csr(block.data, block.indices, block.indptr, block.shape[1])
+        indptr = block.indptr.astype(block.indices.dtype, copy=False)
+        return _core.BlockRows.csr(block.data, block.indices, indptr, block.shape[1])
     return _core.BlockRows.dense(block)
 
 
@@ -138,24 +145,32 @@ class BlockPasses:
     threads: int
     shift: Array | None = None
     cancel: Any = None
+    inside: list[slice] = field(init=False)  # the rows of the problems in each block
     shares: list[dict[int, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shares, begin = [], 0
-        for size in block_sizes(self.rows):
-            inside = slice(begin, begin + size)
-            self.shares.append(self._shares(inside))
-            begin += size
+        ends = np.cumsum([0, *block_sizes(self.rows)])
+        place = self.problems.feature_row
+        bounds = ends if place is None else np.searchsorted(place, ends)
+        self.inside = [slice(*pair) for pair in pairwise(bounds.tolist())]
+        self.shares = [
+            self._shares(inside, begin)
+            for inside, begin in zip(self.inside, ends.tolist(), strict=False)
+        ]
 
-    def _shares(self, inside: slice) -> dict[int, Any]:
-        codes, cost = self.problems.codes[inside], self.problems.cost[inside]
+    def _shares(self, inside: slice, begin: int) -> dict[int, Any]:
+        problems = self.problems
+        codes, cost = problems.codes[inside], problems.cost[inside]
+        target = None if problems.target is None else problems.target[inside]
+        place = problems.feature_row
+        feature_row = None if place is None else (place[inside] - begin).astype(np.int32)
         shares = {}
         for t in self.which:
-            signs = np.ascontiguousarray(self.problems.signs[t])
+            signs = np.ascontiguousarray(problems.signs[t])
             present = (signs != 0)[codes] & (cost > 0.0)
             chosen = None if present.all() else np.flatnonzero(present).astype(np.int32)
             if chosen is None or chosen.size:
-                shares[t] = _core.BlockShare(chosen, codes, cost, signs)
+                shares[t] = _core.BlockShare(chosen, codes, cost, signs, target, feature_row)
         return shares
 
     def answer(self, orders: Mapping[int, Order]) -> dict[int, Any]:
@@ -190,6 +205,7 @@ class BlockPasses:
             elif isinstance(order, Active):
                 active = np.flatnonzero(share.weight)
                 chosen = active if share.rows is None else share.rows[active]
+                chosen = chosen if share.feature_row is None else share.feature_row[chosen]
                 answers[t] = [ActiveRows(block[chosen], share.weight[active])] * bool(active.size)
             elif isinstance(order, Squares):
                 answers[t] = core.squares(share)
@@ -206,15 +222,13 @@ class BlockPasses:
     def _core_order(self, share: Any, order: Pass) -> Any:
         hard = self.problems.hard_margin
         return _core.PassOrder(
-            share=share,
-            kind=order.kind,
-            centre=order.centre,
-            p=1.0 if hard else self.problems.loss.p,
-            sigma=order.sigma,
-            hard=hard,
+            share,
+            order.kind,
+            _core.Envelope(1.0 if hard else self.problems.loss.p, order.sigma, hard),
             direction=order.direction,
             b=order.b,
             step=order.step,
+            centre=order.centre,
             linearise=order.linearise,
             delta=order.delta,
         )
@@ -252,7 +266,7 @@ class BlockPasses:
         nothing = np.zeros(self.rows[0].shape[1])
         dual = self.answer({t: Pass("certify", direction=nothing)})[t].dual
         image = dual.image[1] - dual.image[0]
-        total, squared = float(dual.alpha.sum()), float(image @ image)
+        total, squared = float(dual.linear.sum()), float(image @ image)
         conjugate = float(dual.conjugate.sum())
         q = 1.0 if problems.hard_margin else problems.loss.q
 
@@ -261,7 +275,9 @@ class BlockPasses:
             return factor * total - 0.5 * factor**2 * squared - spent
 
         # Concave in the factor, which a bound at p = 1 keeps below 1.
-        factors = np.append(np.linspace(0.0, 1.0, 101), min(1.0, total / max(squared, 1e-300)))
+        factors = np.append(
+            np.linspace(0.0, 1.0, 101), np.clip(total / max(squared, 1e-300), 0.0, 1.0)
+        )
         factor = float(max(factors, key=value))
         self.set_best(t, factor * alpha)
         self.set_centre(t, factor * alpha)
@@ -277,11 +293,9 @@ class BlockPasses:
         return sum(share.count for _, share in self._of_problem(t))
 
     def _of_problem(self, t: int) -> Iterator[tuple[slice, Any]]:
-        begin = 0
-        for size, shares in zip(block_sizes(self.rows), self.shares, strict=True):
+        for inside, shares in zip(self.inside, self.shares, strict=True):
             if t in shares:
-                yield slice(begin, begin + size), shares[t]
-            begin += size
+                yield inside, shares[t]
 
     def _gathered(self, t: int, column: str) -> Array:
         values = np.zeros(self.problems.codes.size)

@@ -109,10 +109,14 @@ class _Newton:
         )
 
     def cost_of(self, t: int) -> tuple[float, float]:
-        """Median and sum of the costs of the rows that take part in a problem."""
+        """Median of the costs of the rows that take part in a problem, and P at w = 0, b = 0."""
         if t not in self.costs:
-            cost = self.problems.cost[self.passes.taking_part(t)]
-            self.costs[t] = float(np.median(cost)), float(cost.sum())
+            present = self.passes.taking_part(t)
+            cost, goals = self.problems.cost[present], self.problems.goals(t)
+            lost = cost  # where all goals are 1
+            if isinstance(goals, np.ndarray):
+                lost = self.problems.loss.value(goals[present], cost)
+            self.costs[t] = float(np.median(cost)), float(lost.sum())
         return self.costs[t]
 
     # --- warm ------------------------------------------------------------------------------------
@@ -162,14 +166,9 @@ class _Newton:
         """Begin at the solutions of a sample; also the distance they are to be trusted to."""
         n, d = self.summary.rows, self.summary.features
         chosen, factor = self.sample_rows(max(n * _SHARE, _SAMPLED_PER_FEATURE * (d + 1)))
-        problems = LinearProblems(
-            self.problems.signs,
-            self.problems.codes[chosen],
-            self.problems.cost[chosen] * factor[self.problems.codes[chosen]],
-            self.problems.loss,
-            self.problems.fit_intercept,
-        )
-        rows = [gather(self.passes.rows, chosen)]
+        problems = self.problems.among(chosen)
+        problems = replace(problems, cost=problems.cost * factor[problems.codes])
+        rows = [gather(self.passes.rows, self.problems.features_of(chosen))]
         summary = summarise(rows, centred=problems.fit_intercept)
         passes = BlockPasses(
             rows, problems, numbers, self.passes.threads, summary.shift, self.passes.cancel
@@ -274,16 +273,10 @@ class _Newton:
     def solve_band(self, t: int, best: BestPair, sums: Sums, delta: float) -> Begin:
         """Solve the rows strictly inside the band; the others keep their alpha."""
         inside = self.passes.active_rows(t)
-        problems = LinearProblems(
-            self.problems.signs,
-            self.problems.codes[inside],
-            self.problems.cost[inside],
-            self.problems.loss,
-            self.problems.fit_intercept,
-        )
+        problems = self.problems.among(inside)
         alpha = self.passes.present_alpha(t)
         y = problems.signs[t][problems.codes]
-        rows = [gather(self.passes.rows, inside)]
+        rows = [gather(self.passes.rows, self.problems.features_of(inside))]
         passes = BlockPasses(
             rows, problems, [t], self.passes.threads, self.summary.shift, self.passes.cancel
         )
@@ -292,7 +285,7 @@ class _Newton:
         image = sums.dual.image[1] - sums.dual.image[0] - rows[0].T @ signed
         balance = float(sums.dual.alpha[1] - sums.dual.alpha[0] - signed.sum())
         fixed = np.append(image - balance * self.shift, balance)
-        fixed_total = float(sums.dual.alpha.sum() - alpha[inside].sum())
+        fixed_total = float(sums.dual.linear.sum() - (problems.goals(t) * alpha[inside]).sum())
         sigma = self.cost_of(t)[0] / delta
         stage = self.stages[t]
         task = replace(
@@ -311,7 +304,7 @@ class _Newton:
 
 
 def gather(rows: Sequence[Any], chosen: npt.NDArray[np.intp]) -> Any:
-    """The chosen rows (ascending) of all blocks as one block."""
+    """The chosen rows of all blocks (ascending, some perhaps twice) as one block."""
     parts, begin = [], 0
     for k, size in enumerate(block_sizes(rows)):
         first, last = np.searchsorted(chosen, [begin, begin + size])
