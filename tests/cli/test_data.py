@@ -21,7 +21,7 @@ from sklearn.datasets import load_iris
 from psvm.cli.files import columnar, matrices, sources
 from psvm.cli.files.delimited import DelimitedFile
 from psvm.cli.files.labels import canonical
-from psvm.cli.files.reading import ReadOptions, open_data
+from psvm.cli.files.open_data import ReadOptions, open_data
 from psvm.cli.files.sources import Format, Source
 from psvm.cli.files.training_set import Wanted, read_training
 

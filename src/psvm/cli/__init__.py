@@ -1,6 +1,6 @@
 """The command ``psvm``.
 
-Each command is a file of this package: a thin layer over the public functions, which are imported
+Each command is a file of ``commands``: a thin layer over the public functions, which are imported
 when the command runs and not before, so that ``psvm --help`` answers at once. For the same reason
 their annotations are no strings (``from __future__ import annotations``): typer would compile and
 evaluate each of them four times.

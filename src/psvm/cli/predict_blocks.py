@@ -14,9 +14,9 @@ import typer
 
 from psvm.cli.errors import DataError
 from psvm.cli.files.labels import known_labels
-from psvm.cli.files.reading import Matrix, ReadOptions, Table, open_data
+from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
 from psvm.cli.files.training_set import checked_target, labels_of_block
-from psvm.cli.models import Model
+from psvm.cli.fitted_model import Model
 from psvm.cli.scores import scores_of
 
 Array = npt.NDArray[Any]

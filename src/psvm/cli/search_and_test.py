@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from psvm.cli.models import innermost
-from psvm.cli.pipelines import with_preprocessing
+from psvm.cli.fitted_model import innermost
+from psvm.cli.preprocessing import with_preprocessing
 from psvm.cli.show import show_table
 from psvm.cli.train_and_test import Fitted, Split, facts_of_classifier, facts_of_rows, scored
 

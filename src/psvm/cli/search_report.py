@@ -19,9 +19,9 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from sklearn.base import clone
 
-from psvm.cli.models import Model, innermost
+from psvm.cli.fitted_model import Model, innermost
 from psvm.cli.output import output_stream
-from psvm.cli.pipelines import CLASSIFIER
+from psvm.cli.preprocessing import CLASSIFIER
 from psvm.cli.scores import scores_of
 from psvm.cli.train_and_test import Fitted, Split
 from psvm.plotting import LearningProcessDisplay, SelectionDisplay

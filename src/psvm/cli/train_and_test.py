@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from psvm.cli.files.training_set import TrainingSet
+from psvm.cli.fitted_model import Model, innermost
 from psvm.cli.gap_bar import gap_bar
-from psvm.cli.models import Model, innermost
 from psvm.cli.output import about
-from psvm.cli.pipelines import with_preprocessing
+from psvm.cli.preprocessing import with_preprocessing
 from psvm.cli.scores import scores_of
 from psvm.cli.show import show_facts, show_scores
 from psvm.estimators.linear_svc import LinearPSVC

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from psvm.persistence.atomic import replacing
     from psvm.persistence.container import info
     from psvm.persistence.errors import ModelFileError, UnsupportedModelError
-    from psvm.persistence.exporting import export
-    from psvm.persistence.json_arrays import to_json, write_json
-    from psvm.persistence.libsvm_reading import read_libsvm
-    from psvm.persistence.libsvm_text import write_libsvm
+    from psvm.persistence.export_formats import export
+    from psvm.persistence.json_export import to_json, write_json
+    from psvm.persistence.libsvm_export import write_libsvm
+    from psvm.persistence.libsvm_import import read_libsvm
     from psvm.persistence.model_file import load, save
     from psvm.persistence.onnx_export import to_onnx, write_onnx
 
@@ -39,16 +39,16 @@ __all__ = [
 _HOME = {
     "ModelFileError": "errors",
     "UnsupportedModelError": "errors",
-    "export": "exporting",
+    "export": "export_formats",
     "info": "container",
     "load": "model_file",
-    "read_libsvm": "libsvm_reading",
+    "read_libsvm": "libsvm_import",
     "replacing": "atomic",
     "save": "model_file",
-    "to_json": "json_arrays",
+    "to_json": "json_export",
     "to_onnx": "onnx_export",
-    "write_json": "json_arrays",
-    "write_libsvm": "libsvm_text",
+    "write_json": "json_export",
+    "write_libsvm": "libsvm_export",
     "write_onnx": "onnx_export",
 }
 

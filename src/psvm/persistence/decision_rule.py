@@ -14,7 +14,7 @@ from psvm.estimators.svc import PSVC
 from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.preprocessing import Branches, Operation, operations_of
-from psvm.persistence.unwrap import steps_of
+from psvm.persistence.steps import steps_of
 from psvm.rows.prediction import KernelModel, LinearModel
 
 

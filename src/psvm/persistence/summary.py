@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psvm.persistence.unwrap import steps_of
+from psvm.persistence.steps import steps_of
 
 
 def summary_of(model: Any) -> dict[str, Any]:

@@ -33,10 +33,13 @@ def solve(rows, y, cost, p, fit_intercept=True, start=None, cancel=None, on_roun
     """The answer of the solver, with its records as ``history``."""
     start = np.zeros(y.size) if start is None else start
     cost = np.broadcast_to(np.asarray(cost, dtype=float), y.shape).copy()
-    ledger = Ledger(Budget(**budget), on_round=on_round, cancel=cancel)
-    stage = ledger.stage("coordinate_descent")
     problem = _core.CoordinateProblem(y, cost, p, fit_intercept)
-    result = solve_coordinate_descent(rows, problem, start, stage)
+    return solve_problem(rows, problem, start, on_round=on_round, cancel=cancel, **budget)
+
+
+def solve_problem(rows, problem, start, on_round=None, cancel=None, **budget):
+    ledger = Ledger(Budget(**budget), on_round=on_round, cancel=cancel)
+    result = solve_coordinate_descent(rows, problem, start, ledger.stage("coordinate_descent"))
     result.history = ledger.records
     return result
 
@@ -344,12 +347,11 @@ def test_regression(p, C, fit_intercept, storage):
     X, Y, y, target, place = regression()
     rows, cost = (sp.csr_matrix(X) if storage == "csr" else X), np.full(y.size, C)
     problem = _core.CoordinateProblem(y, cost, p, fit_intercept, target, place)
-    budget = Budget(tol=1e-7)
-    result = solve_coordinate_descent(rows, problem, np.zeros(y.size), budget)
-    P = check_regression(result, X, y, target, place, C, p, fit_intercept, budget.tol)
+    result = solve_problem(rows, problem, np.zeros(y.size), tol=1e-7)
+    P = check_regression(result, X, y, target, place, C, p, fit_intercept, 1e-7)
     assert np.all(np.minimum(result.alpha[::2], result.alpha[1::2]) == 0.0), "one side only"
     assert best_regression(X, Y, C, p, 0.1, fit_intercept) == pytest.approx(P, rel=1e-6)
-    again = solve_coordinate_descent(rows, problem, result.alpha, Budget(tol=1e-6))
+    again = solve_problem(rows, problem, result.alpha, tol=1e-6)
     assert again.n_iter <= 1
 
 
@@ -362,7 +364,7 @@ def test_units_of_the_targets_do_not_matter(p, scale):
         X, _, y, target, place = regression(scale=unit)
         cost = unit ** (2.0 - p)
         problem = _core.CoordinateProblem(y, np.full(y.size, cost), p, True, target, place)
-        result = solve_coordinate_descent(X, problem, np.zeros(y.size), Budget(tol=1e-6))
+        result = solve_problem(X, problem, np.zeros(y.size), tol=1e-6)
         P = check_regression(result, X, y, target, place, cost, p, True, 1e-6)
         ends.append((P / unit**2, result.n_iter))
     assert ends[0][0] == pytest.approx(ends[1][0], rel=2e-6)
@@ -375,7 +377,7 @@ def test_tube_around_all_targets(fit_intercept):
     epsilon = 2.5 if fit_intercept else 4.0
     X, Y, y, target, place = regression(epsilon=epsilon)
     problem = _core.CoordinateProblem(y, np.full(y.size, np.inf), 1.0, fit_intercept, target, place)
-    result = solve_coordinate_descent(X, problem, np.zeros(y.size), Budget(tol=1e-6))
+    result = solve_problem(X, problem, np.zeros(y.size), tol=1e-6)
     assert np.abs(Y - X @ result.w - result.b).max() <= epsilon + 1e-9
     check_regression(result, X, y, target, place, np.inf, 1.0, fit_intercept, 1e-6)
 
@@ -384,7 +386,7 @@ def test_no_tube():
     """Targets far from any line through the origin."""
     X, _, y, target, place = regression(epsilon=1.0)
     problem = _core.CoordinateProblem(y, np.full(y.size, np.inf), 1.0, False, target, place)
-    result = solve_coordinate_descent(X, problem, np.zeros(y.size), Budget(max_time=20.0))
+    result = solve_problem(X, problem, np.zeros(y.size), max_time=20.0)
     assert result.status is Status.UNBOUNDED
 
 
@@ -393,9 +395,7 @@ def test_targets_of_classification():
     X, y = noisy(n=40, d=5, seed=3)
     cost, start = np.ones(40), np.zeros(40)
     plain, given = (
-        solve_coordinate_descent(
-            X, _core.CoordinateProblem(y, cost, 1.5, True, target), start, Budget()
-        )
+        solve_problem(X, _core.CoordinateProblem(y, cost, 1.5, True, target), start)
         for target in (None, y)
     )
     assert np.array_equal(plain.w, given.w)

@@ -91,7 +91,7 @@ def _step(*words: str | Path) -> None:
 def _row(train: Path, test: Path, p: float) -> list[str]:
     """One line of the table."""
     from psvm.cli import train_and_test
-    from psvm.cli.files.reading import ReadOptions
+    from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
 
     wanted = Wanted("diagnosis")

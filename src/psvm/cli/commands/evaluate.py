@@ -21,7 +21,7 @@ def evaluate(
 
     Example: psvm evaluate iris.psvm test.csv --target species
     """
-    from psvm.cli.files.reading import ReadOptions
+    from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.predict_blocks import evaluation
 
     scores = evaluation(model, data, ReadOptions(delimiter, not no_header, zero_based), target)

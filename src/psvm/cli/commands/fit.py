@@ -131,7 +131,7 @@ def fit(
     given |= {} if gamma is None else {"gamma": opt.gamma_of(gamma)}
     given |= {} if kernel is None else {"kernel": kernel.value}
     from psvm.cli import train_and_test
-    from psvm.cli.files.reading import ReadOptions
+    from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.output import check_can_write
 

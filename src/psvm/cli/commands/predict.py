@@ -42,7 +42,7 @@ def predict(
 
     Example: psvm predict iris.psvm new.csv --decision --output predictions.csv
     """
-    from psvm.cli.files.reading import ReadOptions
+    from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.output import output_stream
     from psvm.cli.predict_blocks import predictions
 

@@ -98,7 +98,7 @@ def tune(
     Example: psvm tune iris.csv --target species --output iris.psvm
     """
     from psvm.cli import search_and_test, train_and_test
-    from psvm.cli.files.reading import ReadOptions
+    from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.output import check_can_write
     from psvm.search import PSVCCV

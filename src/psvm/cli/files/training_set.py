@@ -17,7 +17,7 @@ from psvm.cli.errors import DataError, listed
 from psvm.cli.files.columns import ColumnSurvey, as_numbers, as_texts, refuse_unusable
 from psvm.cli.files.labels import refuse_missing_labels, training_labels
 from psvm.cli.files.matrices import LibsvmFile, MatrixBlock
-from psvm.cli.files.reading import Matrix, ReadOptions, Table, open_data
+from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
 
 
 @dataclass(frozen=True)

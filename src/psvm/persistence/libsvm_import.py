@@ -1,4 +1,4 @@
-"""LIBSVM's text models read into a PSVC; `psvm.persistence.libsvm_text` has the format."""
+"""LIBSVM's text models read into a PSVC; `psvm.persistence.libsvm_export` has the format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from psvm.estimators.svc import PSVC
 from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one
 from psvm.persistence.errors import ModelFileError
-from psvm.persistence.libsvm_text import LIBSVM_NAMES
+from psvm.persistence.libsvm_export import LIBSVM_NAMES
 from psvm.rows.kernel import Kernel, facts_of
 
 Array = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ import polars as pl
 from psvm.cli.errors import DataError, listed
 from psvm.cli.files.columns import as_texts, checked_numbers
 from psvm.cli.files.matrices import MatrixBlock
-from psvm.cli.files.reading import Matrix, Table
+from psvm.cli.files.open_data import Matrix, Table
 from psvm.cli.files.tables import TableBlock
 from psvm.cli.files.training_set import refuse_entries
 

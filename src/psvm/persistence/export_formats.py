@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from psvm.persistence.json_arrays import write_json
-from psvm.persistence.libsvm_text import write_libsvm
+from psvm.persistence.json_export import write_json
+from psvm.persistence.libsvm_export import write_libsvm
 from psvm.persistence.onnx_export import write_onnx
 
 WRITERS: dict[str, Callable[..., None]] = {
