@@ -22,7 +22,7 @@ from psvm import _core
 from psvm.estimators.head_start import HeadStart
 from psvm.rows.sizes import SMALL
 from psvm.search.board import FoldAnswers, Listener
-from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
+from psvm.search.folds import Array, Fold, FoldProblem, Rows, ranges_of
 from psvm.search.gram import Gram, GramSource, empty_matrix
 from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
@@ -47,7 +47,7 @@ class _HeldOut:
     def of(cls, fold: Fold, place: Rows) -> _HeldOut:
         in_order = np.argsort(place[fold.test])
         rows = np.ascontiguousarray(place[fold.test][in_order])
-        return cls(rows, covering_ranges(rows), np.argsort(in_order))
+        return cls(rows, ranges_of(rows), np.argsort(in_order))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class _PlacedProblem:
             train,
             problem.y[at],
             problem.cost[at],
-            covering_ranges(train),
+            ranges_of(train),
             held_out,
         )
 
