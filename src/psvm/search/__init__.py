@@ -6,11 +6,14 @@ module             what it does
 ``estimator``      PSVCCV: parameters, validation, fitted attributes
 ``grid``           the cells, and the grids that follow from the data
 ``folds``          the splits as binary problems
+``problem``        rows, classes, cells and splits, as all parts see them
+``engines``        which engine solves the cells
 ``explore``        the search from the first cell to the choice
 ``gram_search``    solves cells on shared Gram matrices, in threads
 ``gram``           fills these matrices within a limit of memory
 ``row_search``     solves cells by whole fits: linear models, and matrices that do not fit
-``board``          answers for held-out rows
+``matrix_first``   solves linear cells on a matrix, the hard ones by whole fits
+``board``          answers for held-out rows, and what an engine is
 ``scoring``        scores of these answers by any scorer
 ``table``          scores, the rules that choose, ``cv_results_``
 ``calibration``    probabilities from held-out answers

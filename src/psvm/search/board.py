@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from psvm.estimators.head_start import HeadStart
 from psvm.search.folds import Array, Fold, Rows
 
 
@@ -115,3 +117,23 @@ class Listener:
     on_cells: Callable[[int], None]
     on_width: Callable[[int, list[FoldAnswers]], None]
     on_wait: Callable[[], None]
+
+
+class Engine(Protocol):
+    """What solves cells on all splits."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether its fine answers are as good as those of whole fits, also for the chosen cell.
+
+        Whole fits of few rows are exact to machine precision.
+        """
+
+    def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
+        """Solve the path of cells of every width, in the order given, to the relative gap ``tol``.
+
+        Any error stops what is under way.
+        """
+
+    def head_start(self, cell: int, n_classes: int) -> HeadStart | None:
+        """What is known of the fit of a cell to all rows, if that is of use."""

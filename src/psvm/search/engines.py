@@ -16,24 +16,20 @@ those are exact to machine precision.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from psvm.rows.dense_or_sparse import stored_for_kernel
-from psvm.rows.kernel import Kernel
 from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
-from psvm.search.folds import Fold, FoldProblem, row_order
+from psvm.search.board import Engine
+from psvm.search.folds import Rows, row_order
 from psvm.search.gram import GramSource, MemoryPlan
-from psvm.search.gram_search import GramSearch
-from psvm.search.grid import Grid
+from psvm.search.gram_search import Effort, GramSearch
 from psvm.search.matrix_first import MatrixFirst
+from psvm.search.problem import SearchProblem
 from psvm.search.row_search import RowSearch
-
-Array = npt.NDArray[np.float64]
 
 # Rounds beyond the goal on small sets; every one divides the violation by ten.
 _MORE_ROUNDS = 4
@@ -45,71 +41,62 @@ _SOLUTIONS = 0.125
 class Engines:
     """What solves every cell, and what solves the chosen one."""
 
-    search: Any
-    final: Any
+    search: Engine
+    final: Engine
 
 
 def choose_engines(
-    model: Any,
-    kernel: Kernel,
-    X: Any,
-    codes: npt.NDArray[np.int32],
-    weight: Array,
-    grid: Grid,
-    folds: Sequence[Fold],
-    problems: Sequence[list[FoldProblem]],
-    *,
-    tol: float,
-    cache_bytes: float,
-    threads: int,
+    problem: SearchProblem, model: Any, *, tol: float, cache_bytes: float, threads: int
 ) -> Engines:
     """The engines for this kernel and number of rows; ``model`` makes whole fits."""
-    n, n_gammas = codes.size, len(grid.gammas)
-    whole_fits = RowSearch(model, X, codes, weight, grid, folds, problems)
-    linear = kernel.facts.is_product
+    n, grid, linear = problem.size, problem.grid, problem.kernel.facts.is_product
+    whole_fits = RowSearch(problem, model)
     if linear and n > RESCUE:
         return Engines(whole_fits, whole_fits)
-    tasks = sum(len(own) for own in problems)
-    plan = MemoryPlan.within(
-        cache_bytes if n > SMALL else 0.5 * cache_bytes,  # float64 entries
-        n,
-        # As many as keep the threads busy. One more, for the time between widths, costs more to
-        # touch than it saves (satimage 1.2 times, 20,000 rows 1.4 times slower).
-        wanted=min(n_gammas, -(-threads // tasks)),
-        distances=n > SMALL and GramSource.worth_keeping_distances(kernel, X, n_gammas),
-    )
-    order = row_order(codes, folds)
-    if kernel.function == "precomputed":
-        rows = X[np.ix_(order, order)]
-    else:
-        rows = stored_for_kernel(X, kernel.function, threads)[order]
+    plan = _plan(problem, cache_bytes, threads)
+    order = row_order(problem.codes, problem.folds)
     source = GramSource(
-        kernel,
-        rows,
+        problem.kernel,
+        _rows_in_order(problem, order, threads),
         tol=tol,
         dtype=np.float32 if n > SMALL else np.float64,
-        centred=model.fit_intercept,
+        centred=problem.fit_intercept,
         has_room=plan is not None,
         keep_distances=plan is not None and plan.distances,
-        single=max(len(own) for own in problems) == 1,
+        single=max(len(own) for own in problem.problems) == 1,
     )
     if plan is None and any(source.stores(gamma) for gamma in grid.gammas):
         return Engines(whole_fits, whole_fits)
-    solutions = sum(problem.rows.size for own in problems for problem in own)
+    solutions = sum(one.rows.size for own in problem.problems for one in own)
     left = cache_bytes - (0.0 if plan is None else plan.bytes(n))
-    search = GramSearch(
-        source,
-        order,
-        grid,
-        folds,
-        problems,
-        fit_intercept=bool(model.fit_intercept),
+    effort = Effort(
         buffers=0 if plan is None else plan.buffers,
         more_rounds=0 if n > SMALL else _MORE_ROUNDS,
         steps_per_row=FEW_STEPS if linear else -1,
         remembers=n > SMALL and 8.0 * grid.size * solutions <= _SOLUTIONS * left,
         threads=threads,
     )
+    search = GramSearch(problem, source, order, effort)
     if linear:
         return Engines(MatrixFirst(search, whole_fits), whole_fits)
-    return Engines(search, search if n > SMALL else whole_fits)
+    return Engines(search, search if search.exact else whole_fits)
+
+
+def _plan(problem: SearchProblem, cache_bytes: float, threads: int) -> MemoryPlan | None:
+    """How many matrices there is room and use for."""
+    n, n_gammas = problem.size, len(problem.grid.gammas)
+    return MemoryPlan.within(
+        cache_bytes if n > SMALL else 0.5 * cache_bytes,  # float64 entries
+        n,
+        # As many as keep the threads busy. One more, for the time between widths, costs more to
+        # touch than it saves (satimage 1.2 times, 20,000 rows 1.4 times slower).
+        wanted=min(n_gammas, -(-threads // problem.fits_per_cell)),
+        distances=n > SMALL
+        and GramSource.worth_keeping_distances(problem.kernel, problem.X, n_gammas),
+    )
+
+
+def _rows_in_order(problem: SearchProblem, order: Rows, threads: int) -> Any:
+    if problem.precomputed:
+        return problem.X[np.ix_(order, order)]
+    return stored_for_kernel(problem.X, problem.kernel.function, threads)[order]

@@ -23,9 +23,10 @@ from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
 from psvm.search.folds import make_fold, read_splits
 from psvm.search.grid import make_grid
+from psvm.search.problem import SearchProblem
 from psvm.search.routing import routed_in_fit, routed_in_score, router_of
 from psvm.search.scoring import HeldOutScorer
-from psvm.search.table import RULES, ScoreTable, warn_of_gaps, warn_of_scores
+from psvm.search.table import RULES, warn_of_gaps, warn_of_scores
 from psvm.search.watch import SearchWatch
 
 Array = npt.NDArray[np.float64]
@@ -268,44 +269,39 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             make_fold(number, train, test, coded.class_weight, codes, weight)
             for number, (train, test) in enumerate(read_splits(splits, y.size))
         ]
-        problems = [fold.problems(self.multi_class) for fold in folds]
+        problem = SearchProblem(
+            kernel=kernel,
+            X=X,
+            codes=codes,
+            classes=self.classes_,
+            weight=weight,
+            grid=grid,
+            folds=folds,
+            multi_class=self.multi_class,
+            fit_intercept=bool(self.fit_intercept),
+        )
         engines = choose_engines(
+            problem,
             coded,
-            kernel,
-            X,
-            codes,
-            weight,
-            grid,
-            folds,
-            problems,
             tol=FINE,
             cache_bytes=check.check_cache_size(self.cache_size),
             threads=check.check_threads(self.n_jobs),
         )
         accuracy = self.scoring is None or self.scoring == "accuracy"
         scorer = HeldOutScorer(
+            problem,
             None if accuracy else self.scorer_,
-            X if self.kernel == "precomputed" else given[0],
+            X if problem.precomputed else given[0],
             y,
-            codes,
-            self.classes_,
-            weight,
             routed.scorer,
-            folds,
-            grid.params,
-            multi_class=self.multi_class,
             decision_function_shape=self._shape,
-            pairwise=self.kernel == "precomputed",
             symmetric=self.class_weight is None,
         )
         watch = SearchWatch(self, X, y)
         explorer = Explorer(
+            problem=problem,
             engines=engines,
-            table=ScoreTable(grid, len(folds)),
             scorer=scorer,
-            folds=folds,
-            problems=problems,
-            weight=weight,
             watch=watch,
             rule=self.rule,
             max_time=max_time,
@@ -399,7 +395,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.best_index_ = chosen
         self.best_params_ = dict(table.grid.params[chosen])
         self.best_score_ = float(table.mean[chosen])
-        self.n_splits_ = len(explorer.folds)
+        self.n_splits_ = len(explorer.problem.folds)
 
     # --- metadata --------------------------------------------------------------------------------
 

@@ -8,17 +8,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators.starts import HeadStart
-from psvm.search.board import FoldAnswers, Listener
+from psvm.search.board import Engine, FoldAnswers, Listener
 from psvm.search.engines import Engines
-from psvm.search.folds import Fold, FoldProblem
+from psvm.search.problem import SearchProblem
 from psvm.search.scoring import HeldOutScorer
 from psvm.search.table import ScoreTable
 from psvm.search.watch import SearchStopped, SearchWatch
@@ -37,12 +36,9 @@ _NEAR = 0.002
 class Explorer:
     """Solves cells with an engine, scores them in a table and keeps the answers of fine ones."""
 
+    problem: SearchProblem
     engines: Engines
-    table: ScoreTable
     scorer: HeldOutScorer
-    folds: Sequence[Fold]
-    problems: Sequence[list[FoldProblem]]
-    weight: Array
     watch: SearchWatch
     rule: str
     max_time: float | None
@@ -50,7 +46,8 @@ class Explorer:
     kept: dict[int, list[Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        few = self.weight.size <= _FEW_ROWS
+        self.table = ScoreTable(self.problem.grid, len(self.problem.folds))
+        few = self.problem.size <= _FEW_ROWS
         self.coarse, self.fine = (_FINEST, _FINEST) if few else (COARSE, FINE)
 
     def search(self) -> None:
@@ -91,25 +88,19 @@ class Explorer:
         return self.kept[chosen]
 
     def head_start(self, n_classes: int) -> HeadStart | None:
-        """What the search knows of the fit of the chosen cell to all rows, if that is of use.
+        """What the search knows of the fit of the chosen cell to all rows, if that is of use."""
+        return self.engines.search.head_start(self.chosen, n_classes)
 
-        Whole fits of few rows are exact to machine precision, wherever they start.
-        """
-        if self.engines.final is not self.engines.search:
-            return None
-        found: HeadStart | None = self.engines.search.head_start(self.chosen, n_classes)
-        return found
-
-    def _solve(self, engine: Any, cells: Iterable[int], tol: float, end: float) -> None:
+    def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:
         """Solve and score cells until the clock shows ``end``; keep the answers of exact ones."""
-        exact = engine is self.engines.final and tol == self.fine
-        cells, grid = list(cells), self.table.grid
+        exact = engine.exact and tol == self.fine
+        cells, grid = list(cells), self.problem.grid
         # The largest width, which takes longest, comes first. That of the best cell so far comes
         # last: the final fit will find its Gram matrix in memory.
         best = grid.gamma_number[self.chosen] if self.table.finished.any() else -1
         widths = sorted(range(len(grid.gammas)), key=lambda gamma: (gamma == best, -gamma))
         paths = {gamma: path for gamma in widths if (path := grid.path(gamma, cells))}
-        self.watch.expect(len(cells) * sum(len(own) for own in self.problems))
+        self.watch.expect(len(cells) * self.problem.fits_per_cell)
 
         def on_width(gamma: int, answers: list[FoldAnswers]) -> None:
             self._note(answers, keep=exact)
@@ -129,7 +120,7 @@ class Explorer:
             done = own.complete
             rows = np.asarray(cells)[done]
             table.score[rows, split] = scores[done]
-            table.n_support[rows, split] = own.support[done] @ self.weight
+            table.n_support[rows, split] = own.support[done] @ self.problem.weight
             table.gap[rows, split] = own.gap[done]
             table.fit_seconds[rows, split] = own.seconds[done]
             table.score_seconds[rows, split] = seconds

@@ -3,7 +3,8 @@
 Rows are ordered by class, and within a class by the splits that hold them out. Then the rows of a
 pair of classes, and those a split of a partition holds out, are a few ranges of columns of the Gram
 matrix, and sums over them run through memory in order. Where splits overlap (repeated or shuffled
-ones) the ranges only cover the rows: more columns than needed, the same result.
+ones) there are many short ranges; fewer, over holes of up to 512 columns, measured no faster, and
+slower where half of the rows are held out (9,000 shuffled rows: 1.3 times).
 """
 
 from __future__ import annotations
@@ -20,9 +21,6 @@ from psvm.mathematics.multiclass import problem_signs
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
-
-# Columns that are summed up in vain rather than skipped.
-_SMALL_HOLE = 64
 
 
 @dataclass(frozen=True)
@@ -107,9 +105,9 @@ def row_order(codes: npt.NDArray[np.int32], folds: Sequence[Fold]) -> Rows:
     return np.lexsort((kinds.ravel(), codes)).astype(np.int64)
 
 
-def covering_ranges(rows: Rows) -> npt.NDArray[np.int64]:
-    """Ranges ``[begin, end)`` of columns that cover the sorted rows, over small holes."""
-    after = np.flatnonzero(np.diff(rows) > _SMALL_HOLE)
+def ranges_of(rows: Rows) -> npt.NDArray[np.int64]:
+    """The sorted rows as ranges ``[begin, end)`` of columns."""
+    after = np.flatnonzero(np.diff(rows) > 1)
     begins = np.concatenate([rows[:1], rows[after + 1]])
     ends = np.concatenate([rows[after], rows[-1:]]) + 1
     return np.ascontiguousarray(np.column_stack([begins, ends]), dtype=np.int64)

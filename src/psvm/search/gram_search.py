@@ -20,10 +20,11 @@ import numpy as np
 
 from psvm import _core
 from psvm.estimators.starts import HeadStart
+from psvm.rows.sizes import SMALL
 from psvm.search.board import FoldAnswers, Listener
-from psvm.search.folds import Array, Fold, FoldProblem, Rows, covering_ranges
+from psvm.search.folds import Array, Fold, FoldProblem, Rows, ranges_of
 from psvm.search.gram import Gram, GramSource, empty_matrix
-from psvm.search.grid import Grid
+from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
 
 # Seconds between two looks of the main thread at signals and progress.
@@ -46,7 +47,7 @@ class _HeldOut:
     def of(cls, fold: Fold, place: Rows) -> _HeldOut:
         in_order = np.argsort(place[fold.test])
         rows = np.ascontiguousarray(place[fold.test][in_order])
-        return cls(rows, covering_ranges(rows), np.argsort(in_order))
+        return cls(rows, ranges_of(rows), np.argsort(in_order))
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class _PlacedProblem:
             train,
             problem.y[at],
             problem.cost[at],
-            covering_ranges(train),
+            ranges_of(train),
             held_out,
         )
 
@@ -92,20 +93,12 @@ class _Task:
     part: slice  # of the path
 
 
-class GramSearch:
-    """Solves cells of a grid on all splits.
+@dataclass(frozen=True)
+class Effort:
+    """How far a search on Gram matrices goes, and what it may keep.
 
-    Parameters
+    Attributes
     ----------
-    source : GramSource
-        Over the rows of X in the order ``order``.
-    order : ndarray of int
-        The row of X at each place of the Gram matrix.
-    grid : Grid
-    folds : sequence of Fold
-    problems : sequence of list of FoldProblem
-        The binary problems of every split.
-    fit_intercept : bool
     buffers : int
         Gram matrices at once, at most.
     more_rounds : int
@@ -117,38 +110,51 @@ class GramSearch:
     threads : int
     """
 
+    buffers: int
+    more_rounds: int
+    steps_per_row: int
+    remembers: bool
+    threads: int
+
+
+class GramSearch:
+    """The engine of shared Gram matrices.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+    source : GramSource
+        Over the rows of X in the order ``order``.
+    order : ndarray of int
+        The row of X at each place of the Gram matrix.
+    effort : Effort
+    """
+
     def __init__(
-        self,
-        source: GramSource,
-        order: Rows,
-        grid: Grid,
-        folds: Sequence[Fold],
-        problems: Sequence[list[FoldProblem]],
-        *,
-        fit_intercept: bool,
-        buffers: int,
-        more_rounds: int,
-        steps_per_row: int,
-        remembers: bool,
-        threads: int,
+        self, problem: SearchProblem, source: GramSource, order: Rows, effort: Effort
     ) -> None:
-        self._source, self._order, self._grid = source, order, grid
-        self._folds = folds
-        self._fit_intercept, self._threads = fit_intercept, threads
+        self._source, self._order, self._grid = source, order, problem.grid
+        self._folds = problem.folds
+        self._fit_intercept, self._threads = problem.fit_intercept, effort.threads
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         self._placed = [
             [_PlacedProblem.of(problem, held_out, place) for problem in own]
             for held_out, own in zip(
-                [_HeldOut.of(fold, place) for fold in folds], problems, strict=True
+                [_HeldOut.of(fold, place) for fold in self._folds], problem.problems, strict=True
             )
         ]
-        self._most_buffers, self._more_rounds = buffers, more_rounds
-        self._steps_per_row = steps_per_row
+        self._most_buffers, self._more_rounds = effort.buffers, effort.more_rounds
+        self._steps_per_row = effort.steps_per_row
         self._free: list[tuple[Gram, int]] = []  # with the width whose matrix is in it
         self._made = 0
-        self._remembers = remembers
+        self._remembers = effort.remembers
         self._solved: dict[tuple[int, int, int], Array] = {}  # alpha by cell, split and problem
+
+    @property
+    def exact(self) -> bool:
+        """Not of a small set, whose whole fits are polished to the last digits."""
+        return self._source.size > SMALL
 
     def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
         """Solve the path of cells of every width, in the order given, to the relative gap ``tol``.

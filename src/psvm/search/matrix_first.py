@@ -13,27 +13,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from psvm.search.board import FoldAnswers, Listener
-from psvm.search.gram_search import GramSearch
-from psvm.search.row_search import RowSearch
+from psvm.search.board import Engine, FoldAnswers, Listener
 
 
 class MatrixFirst:
-    """Solves cells of a grid on all splits.
+    """The engine of two others.
 
     Parameters
     ----------
-    on_matrix : GramSearch
+    on_matrix : Engine
         With a limit on its steps.
-    whole_fits : RowSearch
+    whole_fits : Engine
         Solves the cells that are left.
     """
 
-    def __init__(self, on_matrix: GramSearch, whole_fits: RowSearch) -> None:
+    exact = False  # pair steps leave digits open that a whole fit has
+
+    def __init__(self, on_matrix: Engine, whole_fits: Engine) -> None:
         self._on_matrix, self._whole_fits = on_matrix, whole_fits
 
+    def head_start(self, cell: int, n_classes: int) -> None:
+        """Nothing that LinearPSVC could use."""
+
     def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
-        """Solve the path of cells of every given width; as :meth:`GramSearch.run`."""
+        """Solve the path of cells of every given width, on the matrix as far as that goes."""
         left: dict[int, list[int]] = {}
 
         def on_width(gamma: int, answers: list[FoldAnswers]) -> None:

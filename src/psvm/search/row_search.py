@@ -13,58 +13,39 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm.search.board import FoldAnswers, Listener
-from psvm.search.folds import Fold, FoldProblem
-from psvm.search.grid import Grid
+from psvm.search.folds import Fold
+from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
-
-Array = npt.NDArray[np.float64]
 
 # How far outside the margin a row is no support vector; as in cpp/smo/fold_path.cpp.
 _OUTSIDE = 1e-3
 
 
 class RowSearch:
-    """Solves cells of a grid on all splits by fits of an estimator.
+    """The engine of whole fits.
 
     Parameters
     ----------
+    problem : SearchProblem
     model : PSVC or LinearPSVC
-        With all parameters but p, C, gamma and tol.
-    X : array or CSR matrix
-    codes : ndarray of int
-        Numbers of the classes of the rows.
-    weight : ndarray of float
-        Sample weights.
-    grid : Grid
-    folds : sequence of Fold
-    problems : sequence of list of FoldProblem
-        The binary problems of every split.
+        With all parameters but p, C, gamma and tol; for the numbers of the classes.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        X: Any,
-        codes: npt.NDArray[np.int32],
-        weight: Array,
-        grid: Grid,
-        folds: Sequence[Fold],
-        problems: Sequence[list[FoldProblem]],
-    ) -> None:
-        self._model, self._X, self._codes, self._weight = model, X, codes, weight
-        self._grid, self._folds, self._problems = grid, folds, problems
+    exact = True
+
+    def __init__(self, problem: SearchProblem, model: Any) -> None:
+        self._problem, self._model = problem, model
 
     def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
-        """Solve the path of cells of every given width; as :meth:`GramSearch.run`."""
+        """Solve the path of cells of every given width, split by split."""
         for gamma, cells in paths.items():
             answers = [
-                FoldAnswers.empty(cells, self._codes.size, fold, len(own))
-                for fold, own in zip(self._folds, self._problems, strict=True)
+                FoldAnswers.empty(cells, self._problem.size, fold, len(own))
+                for fold, own in zip(self._problem.folds, self._problem.problems, strict=True)
             ]
             try:
                 self._follow(answers, cells, tol, listener)
@@ -85,22 +66,24 @@ class RowSearch:
         listener: Listener,
     ) -> None:
         """Follow a path on every split, p after p: an early end leaves cells that all have."""
-        models = [clone(self._model).set_params(tol=tol, warm_start=True) for _ in self._folds]
-        for _, same_p in groupby(enumerate(cells), lambda placed: self._grid.p[placed[1]]):
+        p, folds = self._problem.grid.p, self._problem.folds
+        models = [clone(self._model).set_params(tol=tol, warm_start=True) for _ in folds]
+        for _, same_p in groupby(enumerate(cells), lambda placed: p[placed[1]]):
             part = list(same_p)
-            for split, (fold, model) in enumerate(zip(self._folds, models, strict=True)):
+            for split, (fold, model) in enumerate(zip(folds, models, strict=True)):
                 train, test = self._rows(fold)
                 for place, cell in part:
                     self._fit(model, cell, split, train, test, answers[split], place)
-                    for _ in self._problems[split]:
+                    for _ in self._problem.problems[split]:
                         listener.on_cells(1)
                     listener.on_wait()
 
     def _rows(self, fold: Fold) -> tuple[Any, Any]:
         """Training and held-out rows, cut to training columns for a precomputed kernel."""
-        if getattr(self._model, "kernel", "") != "precomputed":
-            return self._X[fold.train], self._X[fold.test]
-        columns = self._X[:, fold.train]
+        X = self._problem.X
+        if not self._problem.precomputed:
+            return X[fold.train], X[fold.test]
+        columns = X[:, fold.train]
         return columns[fold.train], columns[fold.test]
 
     def _fit(
@@ -113,16 +96,17 @@ class RowSearch:
         answers: FoldAnswers,
         place: int,
     ) -> None:
-        fold = self._folds[split]
+        searched = self._problem
+        fold, problems = searched.folds[split], searched.problems[split]
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # gaps are in cv_results_
-            model.set_params(**self._grid.params[cell])
-            model.fit(train, self._codes[fold.train], sample_weight=self._weight[fold.train])
+            model.set_params(**searched.grid.params[cell])
+            weight = searched.weight[fold.train]
+            model.fit(train, searched.codes[fold.train], sample_weight=weight)
         seconds = time.perf_counter() - start
         held_out, own = model._problem_decisions(test), model._problem_decisions(train)
-        problems = self._problems[split]
-        among = np.full(self._codes.size, -1)
+        among = np.full(searched.size, -1)
         among[fold.train] = np.arange(fold.train.size)
         for number, problem in enumerate(problems):
             # A row is a support vector where it has slack, or is on the margin.

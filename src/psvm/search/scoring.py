@@ -18,9 +18,9 @@ from psvm.mathematics.multiclass import class_pairs, class_scores, predicted_cod
 from psvm.search.board import FoldAnswers
 from psvm.search.calibration import Calibration
 from psvm.search.folds import Fold, Rows
+from psvm.search.problem import SearchProblem
 
 Array = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
 
 
 def values_among_all(values: Array, fold: Fold, n_classes: int, multi_class: str) -> Array:
@@ -111,54 +111,37 @@ class HeldOutScorer:
 
     Parameters
     ----------
+    problem : SearchProblem
     scorer : callable or None
         ``scorer(model, X, y, **parameters)``; None is the accuracy, weighted by sample_weight.
     X : array-like or sparse matrix
         The rows as the scorer sees them, a frame perhaps.
     y : ndarray
         Their labels.
-    codes : ndarray of int
-        The numbers of their classes.
-    classes : ndarray
-        All labels.
-    weight : ndarray
-        Sample weights of the rows, for the sigmoids.
     parameters : dict
         What the scorer is given; of values per row those of the held-out ones.
-    folds : sequence of Fold
-    params : list of dict
-        Parameters of all cells.
-    multi_class, decision_function_shape : str
+    decision_function_shape : str
         As of PSVC.
-    pairwise : bool
-        Whether X is a kernel matrix, whose columns follow the training rows.
     symmetric : bool
         Whether probabilities must agree with predictions, see :class:`Sigmoid`.
     """
 
     def __init__(
         self,
+        problem: SearchProblem,
         scorer: Any,
         X: Any,
         y: npt.NDArray[Any],
-        codes: Codes,
-        classes: npt.NDArray[Any],
-        weight: Array,
         parameters: dict[str, Any],
-        folds: Sequence[Fold],
-        params: Sequence[dict[str, float]],
         *,
-        multi_class: str,
         decision_function_shape: str,
-        pairwise: bool,
         symmetric: bool,
     ) -> None:
-        self._scorer, self._y = scorer, y
+        self._problem, self._scorer, self._y, self._parameters = problem, scorer, y, parameters
         (self._X,) = indexable(X)
-        self._codes, self._classes, self._weight = codes, classes, weight
-        self._parameters, self._folds, self._params = parameters, folds, params
-        self._multi_class, self._shape = multi_class, decision_function_shape
-        self._pairwise, self._symmetric = pairwise, symmetric
+        self._folds, self._classes = problem.folds, problem.classes
+        self._multi_class, self._shape = problem.multi_class, decision_function_shape
+        self._symmetric = symmetric
 
     def scores(self, split: int, answers: Sequence[FoldAnswers]) -> tuple[Array, float]:
         """Scores of one split for the cells of a path (NaN where unfinished); seconds per cell.
@@ -173,7 +156,7 @@ class HeldOutScorer:
         if not np.any(parameters.get("sample_weight", 1.0)):
             del parameters["sample_weight"]  # nothing but rows without weight: all alike
         if self._scorer is None:
-            own_labels = self._codes[fold.test]
+            own_labels = self._problem.codes[fold.test]
             # A label that has no weight in any row is no class: its rows are wrong.
             known = self._classes[own_labels] == self._y[fold.test]
             # Of all cells at once: the loop over pairs of classes is in Python.
@@ -206,7 +189,7 @@ class HeldOutScorer:
 
         ``decisions`` are the values of the binary problems of one cell, split by split.
         """
-        k, n = self._classes.size, self._codes.size
+        k, n = self._classes.size, self._problem.size
         rows = [fold.test for fold in self._folds]
 
         def mean(of: Callable[[Array, Fold, int, str], Array]) -> Array:
@@ -223,15 +206,15 @@ class HeldOutScorer:
         """Sigmoids fitted to the held-out values of some rows."""
         return Calibration.fit(
             values,
-            self._codes[rows],
-            self._weight[rows],
+            self._problem.codes[rows],
+            self._problem.weight[rows],
             self._classes.size,
             self._multi_class,
             symmetric=self._symmetric,
         )
 
     def _held_out_rows(self, fold: Fold) -> Any:
-        if self._pairwise:
+        if self._problem.precomputed:
             return self._X[fold.test][:, fold.train]
         return _safe_indexing(self._X, fold.test)
 
@@ -266,7 +249,7 @@ class HeldOutScorer:
             self._classes[fold.classes],
             self.decision(values, fold),
             predicted_codes(self.class_scores(values, fold)),
-            self._params[answers[split].cells[place]],
+            self._problem.grid.params[answers[split].cells[place]],
             probabilities,
         )
 
