@@ -4,7 +4,7 @@ import numpy as np
 
 from psvm.rows.kernel import Kernel
 from psvm.search.folds import Fold
-from psvm.search.grid import make_grid
+from psvm.search.grid import check_grid
 from psvm.search.problem import SearchProblem
 
 
@@ -20,7 +20,8 @@ def halves(n, classes=2, kernel="rbf", multi_class="ovo", d=30):
         Fold(train, test, np.arange(classes), codes[train], weight[train])
         for train, test in ((first, second), (second, first))
     ]
-    grid = make_grid([1.0, 2.0], [1.0], [0.01, 0.1], kernel=kernel, X=X, weight=weight)
+    asked = check_grid([1.0, 2.0], [1.0], [0.01, 0.1], kernel=kernel)
+    grid = asked.over(kernel, X, weight)
     return SearchProblem(
         kernel=Kernel(kernel),
         X=X,

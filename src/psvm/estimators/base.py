@@ -17,7 +17,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
 from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.multiclass import votes_of_pairs
+from psvm.mathematics.multiclass import class_scores, predicted_codes
 from psvm.solvers.ledger import Budget, Solution, Status
 
 Array = npt.NDArray[np.float64]
@@ -154,9 +154,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _class_scores(self, values: Array) -> Array:
         """One score per class (of two classes the second only) from those of the problems."""
-        if self.classes_.size == 2:
-            return values[:, 0]
-        return votes_of_pairs(values, self.classes_.size) if self._pairwise else values
+        return class_scores(values, self.classes_.size, self.multi_class)
 
     def decision_function(self, X: Any) -> Array:
         """Decision values.
@@ -195,5 +193,4 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _codes_of(self, values: Array) -> npt.NDArray[np.intp]:
         """The class of the largest score, from the decision values of the problems."""
-        scores = self._class_scores(values)
-        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return predicted_codes(self._class_scores(values))

@@ -21,10 +21,16 @@ def is_count(values: Any) -> bool:
     return isinstance(values, Integral) and not isinstance(values, bool)
 
 
-def spread(name: str, count: int, centre: float, span: tuple[float, float]) -> list[float]:
-    """So many values, evenly spaced by factor, over the span around the centre."""
+def check_count(name: str, count: Any) -> int:
+    """A number of values, at least one."""
     if count < 1:
         raise ValueError(f"`{name}` must be a list, or a number of values >= 1, got {count!r}.")
+    return int(count)
+
+
+def spread(name: str, count: int, centre: float, span: tuple[float, float]) -> list[float]:
+    """So many values, evenly spaced by factor, over the span around the centre."""
+    check_count(name, count)
     low, high = np.log10(span)
     steps = np.linspace(low, high, count) if count > 1 else np.array([0.5 * (low + high)])
     return [float(centre * 10.0**step) for step in steps]

@@ -248,7 +248,7 @@ def _exponents(ps: Any) -> Array:
     values = np.atleast_1d(np.asarray(ps, dtype=object))
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`ps` must be a number or a list of numbers >= 1, got {ps!r}.")
-    return np.unique([check.check_p(p) for p in values])
+    return np.unique([check.check_p(p, "ps") for p in values])
 
 
 def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, y: Any, sample_weight: Any) -> Array:
@@ -260,7 +260,7 @@ def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, y: Any, sample_weight: Any
     values = np.asarray(Cs, dtype=object)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`Cs` must be an int or a list of numbers > 0, got {Cs!r}.")
-    costs = np.unique([check.check_C(C) for C in values])
+    costs = np.unique([check.check_C(C, "Cs") for C in values])
     if np.isinf(costs[-1]):
         raise ValueError(
             "`Cs` must be finite, got inf: the hard margin is no neighbour of any C. "

@@ -40,17 +40,19 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def check_p(p: Any) -> float:
+def check_p(p: Any, name: str = "p") -> float:
     """The exponent as a float."""
     if not _is_real(p) or not math.isfinite(p) or p < 1:
-        raise ValueError(f"`p` must be a finite float >= 1, got {p!r}.")
+        raise ValueError(f"`{name}` must be a finite float >= 1, got {p!r}.")
     return float(p)
 
 
-def check_C(C: Any) -> float:
+def check_C(C: Any, name: str = "C") -> float:
     """The cost as a float, possibly infinite."""
     if not _is_real(C) or not C > 0:
-        raise ValueError(f"`C` must be a float > 0, or numpy.inf for the hard margin, got {C!r}.")
+        raise ValueError(
+            f"`{name}` must be a float > 0, or numpy.inf for the hard margin, got {C!r}."
+        )
     return float(C)
 
 

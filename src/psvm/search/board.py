@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from psvm.estimators.head_start import HeadStart
+from psvm.estimators.starts import HeadStart
 from psvm.search.folds import Array, Fold, Rows
 
 

@@ -8,24 +8,23 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators import validation as check
+from psvm.estimators.base import all_or_nothing
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.estimators.labels import encode_labels
+from psvm.estimators.labels import check_class_weight, encode_labels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC, KernelParameter
-from psvm.rows.kernel import KERNELS, Kernel
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
 from psvm.search.folds import make_fold, read_splits
-from psvm.search.grid import make_grid
+from psvm.search.grid import check_grid
 from psvm.search.problem import SearchProblem
 from psvm.search.routing import routed_in_fit, routed_in_score, router_of
 from psvm.search.scoring import HeldOutScorer
+from psvm.search.settings import SearchSettings, check_scorer, check_splitter
 from psvm.search.table import RULES, warn_of_gaps, warn_of_scores
 from psvm.search.watch import SearchWatch
 
@@ -105,9 +104,10 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ``4 n ** 2`` bytes; two of them, and for many features a third one, are fastest. Where not
         even one fits, entries are computed whenever they are needed, which is slower.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does during the search: end it, or choose among the cells that are finished (if
-        there is none it is raised). During the final fit it is raised in any case: then
-        ``cv_results_`` and ``best_params_`` are there, and ``best_estimator_`` is not.
+        What Ctrl-C does during the search: "raise" leaves the estimator as it was, "keep" chooses
+        among the cells that are finished (if there is none it is raised). During the final fit it
+        is raised in any case; with "keep" ``cv_results_`` and ``best_params_`` are there then, and
+        ``best_estimator_`` is not.
     verbose : int, default=0
         1 shows a progress bar with the fits done, the best so far and the time left (needs rich;
         without a terminal one line a second of the logger "psvm"), 2 logs every kernel width.
@@ -251,46 +251,35 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self : PSVCCV
             The fitted estimator.
         """
-        kernel, max_time = self._check_parameters()
+        settings = self._check_parameters()
         given = X, y
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-        X = check.canonical(X)
+        seen, X, y = check.check_data(self, X, y)
         check.check_kernel_input(self.kernel, X)
         if self.kernel == "precomputed":
             X = X.toarray() if hasattr(X, "toarray") else X
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, 1.0)
-        codes, self.classes_ = labels.codes, labels.classes
-        routed = routed_in_fit(self, self.scorer_, sample_weight, weight, params)
-        grid = make_grid(self.ps, self.Cs, self.gammas, kernel=self.kernel, X=X, weight=weight)
-        splits = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter)
-        coded = self._model(coded=True)
-        folds = [
-            make_fold(number, train, test, coded.class_weight, codes, weight)
-            for number, (train, test) in enumerate(read_splits(splits, y.size))
-        ]
+        routed = routed_in_fit(self, settings.scorer, sample_weight, weight, params)
+        coded = self._model(labels.classes)
+        splits = settings.splitter(y).split(X, y, **routed.splitter)
         problem = SearchProblem(
-            kernel=kernel,
+            kernel=settings.kernel,
             X=X,
-            codes=codes,
-            classes=self.classes_,
+            codes=labels.codes,
+            classes=labels.classes,
             weight=weight,
-            grid=grid,
-            folds=folds,
+            grid=settings.grid.over(self.kernel, X, weight),
+            folds=[
+                make_fold(number, train, test, coded.class_weight, labels.codes, weight)
+                for number, (train, test) in enumerate(read_splits(splits, y.size))
+            ],
             multi_class=self.multi_class,
             fit_intercept=bool(self.fit_intercept),
-        )
-        engines = choose_engines(
-            problem,
-            coded,
-            tol=FINE,
-            cache_bytes=check.check_cache_size(self.cache_size),
-            threads=check.check_threads(self.n_jobs),
         )
         accuracy = self.scoring is None or self.scoring == "accuracy"
         scorer = HeldOutScorer(
             problem,
-            None if accuracy else self.scorer_,
+            None if accuracy else settings.scorer,
             X if problem.precomputed else given[0],
             y,
             routed.scorer,
@@ -300,40 +289,45 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         watch = SearchWatch(self, X, y)
         explorer = Explorer(
             problem=problem,
-            engines=engines,
+            engines=choose_engines(
+                problem,
+                coded,
+                tol=FINE,
+                cache_bytes=settings.cache_bytes,
+                threads=settings.threads,
+            ),
             scorer=scorer,
             watch=watch,
             rule=self.rule,
-            max_time=max_time,
+            max_time=settings.max_time,
             keep_when_interrupted=self.on_interrupt == "keep",
         )
         try:
             explorer.search()
-            self._store(explorer)  # what an interrupt of the rest leaves behind
             decisions = explorer.settle()
+            watch.close()
+            warn_of_gaps(explorer.table.gap, COARSE)
+            warn_of_scores(explorer.table)
+            start = time.perf_counter()
+            model = self._refit(explorer, labels.classes, given, sample_weight)
+            seconds = time.perf_counter() - start
+        except KeyboardInterrupt:
+            if self.on_interrupt == "keep" and explorer.searched:
+                with all_or_nothing(self):
+                    self._store_search(seen, settings.scorer, explorer)
+            raise
         finally:
             watch.close()
-        self._store(explorer)
-        self.cross_val_decision_, self._calibration = scorer.of_all_rows(decisions)
-        warn_of_gaps(explorer.table.gap, COARSE)
-        warn_of_scores(explorer.table)
-        if self.refit:
-            start = time.perf_counter()
-            best = self._model().set_params(**self.best_params_)
-            head = explorer.head_start(self.classes_.size)
-            self.best_estimator_ = (
-                best.fit(*given, sample_weight=sample_weight)
-                if head is None
-                else best._fit_from(head, *given, sample_weight, start=head)
-            )
-            self.refit_time_ = time.perf_counter() - start
-        watch.end()
+        with all_or_nothing(self):
+            self._store_search(seen, settings.scorer, explorer)
+            self.cross_val_decision_, self._calibration = scorer.of_all_rows(decisions)
+            if model is not None:
+                self.best_estimator_, self.refit_time_ = model, seconds
+            watch.end()
         return self
 
-    def _check_parameters(self) -> tuple[Kernel, float | None]:
-        """The kernel and max_time, after all parameters that need no data have been checked."""
-        if not callable(self.kernel):
-            check.check_choice("kernel", self.kernel, KERNELS)
+    def _check_parameters(self) -> SearchSettings:
+        """All parameters, or an error that names the wrong one."""
         check.check_choice("multi_class", self.multi_class, check.MULTI_CLASS)
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
@@ -343,25 +337,28 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_bool("fit_intercept", self.fit_intercept)
         check.check_bool("refit", self.refit)
         check.check_tol(self.tol)
-        self.scorer_ = self._scorer()
-        coef0, degree = check.check_number("coef0", self.coef0), check.check_degree(self.degree)
-        return Kernel(self.kernel, 1.0, coef0, degree), check.check_max_time(self.max_time)
-
-    def _scorer(self) -> Any:
-        if isinstance(self.scoring, list | tuple | set | dict):
-            raise ValueError(
-                f"`scoring` must be one scorer, by name or callable, got {self.scoring!r}; for "
-                f"several scores use scikit-learn's GridSearchCV on PSVC."
-            )
-        return get_scorer("accuracy" if self.scoring is None else self.scoring)
+        check.check_verbose(self.verbose)
+        check_class_weight(self.class_weight)
+        return SearchSettings(
+            kernel=check.check_kernel(self.kernel, self.degree, self.coef0),
+            grid=check_grid(self.ps, self.Cs, self.gammas, kernel=self.kernel),
+            splitter=check_splitter(self.cv),
+            scorer=check_scorer(self.scoring),
+            max_time=check.check_max_time(self.max_time),
+            cache_bytes=check.check_cache_size(self.cache_size),
+            threads=check.check_threads(self.n_jobs),
+        )
 
     @property
     def _shape(self) -> str:
         """The shape of decision values that the final model has."""
         return "ovr" if self.kernel == "linear" else self.decision_function_shape
 
-    def _model(self, coded: bool = False) -> Any:
-        """The estimator of one cell, without its p, C and gamma; for labels or their numbers."""
+    def _model(self, coded: npt.NDArray[Any] | None = None) -> Any:
+        """The estimator of one cell, without its p, C and gamma; for numbers of the classes given.
+
+        Without ``coded`` it is one for the labels themselves.
+        """
         shared = {
             "fit_intercept": self.fit_intercept,
             "multi_class": self.multi_class,
@@ -369,11 +366,10 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "tol": self.tol,
             "n_jobs": self.n_jobs,
         }
-        if coded and isinstance(self.class_weight, dict):
+        if coded is not None and isinstance(self.class_weight, dict):
             # Of every class: a split need not have those that the user names.
             shared["class_weight"] = {
-                code: self.class_weight.get(label, 1.0)
-                for code, label in enumerate(self.classes_.tolist())
+                code: self.class_weight.get(label, 1.0) for code, label in enumerate(coded.tolist())
             }
         if self.kernel == "linear":
             return LinearPSVC(**shared)
@@ -386,11 +382,26 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             **shared,
         )
 
-    def _store(self, explorer: Explorer) -> None:
-        """Scores and choice of the search; what is not known yet is not that of an earlier fit."""
+    def _refit(
+        self, explorer: Explorer, classes: npt.NDArray[Any], given: Any, sample_weight: Any
+    ) -> Any:
+        """The model of the chosen cell and all rows, if it is asked for."""
+        if not self.refit:
+            return None
+        best = self._model().set_params(**explorer.table.grid.params[explorer.chosen])
+        head = explorer.head_start(classes.size)
+        if head is None:
+            return best.fit(*given, sample_weight=sample_weight)
+        return best._fit_from(head, *given, sample_weight, start=head)
+
+    def _store_search(self, seen: check.SeenFeatures, scorer: Any, explorer: Explorer) -> None:
+        """Scores and choice of the search; nothing that an earlier fit left behind."""
         for later in ("cross_val_decision_", "_calibration", "best_estimator_", "refit_time_"):
             self.__dict__.pop(later, None)
         table, chosen = explorer.table, explorer.chosen
+        seen.store(self)
+        self.classes_ = explorer.problem.classes
+        self.scorer_ = scorer
         self.cv_results_ = table.results()
         self.best_index_ = chosen
         self.best_params_ = dict(table.grid.params[chosen])
@@ -406,7 +417,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         MetadataRouter
         """
-        return router_of(self, self.cv, self._scorer())
+        return router_of(self, self.cv, check_scorer(self.scoring))
 
     # --- predict ---------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ class Explorer:
     max_time: float | None
     keep_when_interrupted: bool
     kept: dict[int, list[Array]] = field(default_factory=dict)
+    searched: bool = False
 
     def __post_init__(self) -> None:
         self.table = ScoreTable(self.problem.grid, len(self.problem.folds))
@@ -75,6 +76,7 @@ class Explorer:
             if not (self.keep_when_interrupted and self.table.finished.any()):
                 raise
         self.watch.finish()
+        self.searched = True
 
     @property
     def chosen(self) -> int:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.model_selection import ParameterGrid
 
 from psvm.estimators import validation as check
-from psvm.estimators.cost_grid import is_count, spread, spread_costs
+from psvm.estimators.cost_grid import check_count, is_count, spread, spread_costs
 from psvm.rows.kernel import facts_of, resolve_gamma
 
 Array = npt.NDArray[np.float64]
@@ -53,32 +53,69 @@ class Grid:
         return sorted(own, key=lambda c: (self.p[c], self.C[c]))
 
 
-def make_grid(ps: Any, Cs: Any, gammas: Any, *, kernel: Any, X: Any, weight: Array) -> Grid:
-    """Check the three lists and form every combination.
+@dataclass(frozen=True)
+class AskedGrid:
+    """The lists that a user asks for, checked.
 
-    A number in place of Cs or gammas asks for so many values around the scale of the data.
+    A number in place of Cs or gammas asks for so many values around the scale of the data;
+    gammas are None for kernels without a width.
     """
-    values: dict[str, list[float]] = {"p": [check.check_p(p) for p in _listed("ps", ps)]}
-    if is_count(Cs):
-        values["C"] = spread_costs(int(Cs), kernel, X, weight)
-    else:
-        values["C"] = [check.check_C(C) for C in _listed("Cs", Cs)]
-    if np.isinf(values["C"]).any():
-        raise ValueError("`Cs` must be finite: a hard margin may not exist in some split.")
-    if "gamma" in facts_of(kernel).parameters:
-        values["gamma"] = _widths(gammas, X, weight)
-    for name, items in values.items():
-        if len(set(items)) < len(items):
-            raise ValueError(f"`{name}s` must not hold a value twice, got {items!r}.")
-    params = list(ParameterGrid(values))
-    widths = sorted(values.get("gamma", [1.0]))
-    return Grid(
-        gammas=widths,
-        params=params,
-        p=np.array([cell["p"] for cell in params]),
-        C=np.array([cell["C"] for cell in params]),
-        gamma_number=np.array([widths.index(cell.get("gamma", 1.0)) for cell in params]),
+
+    ps: list[float]
+    Cs: list[float] | int
+    gammas: list[float | str] | int | None
+
+    def over(self, kernel: Any, X: Any, weight: Array) -> Grid:
+        """Every combination."""
+        Cs = spread_costs(self.Cs, kernel, X, weight) if isinstance(self.Cs, int) else self.Cs
+        values = {"p": self.ps, "C": Cs}
+        if isinstance(self.gammas, int):
+            centre = resolve_gamma("scale", X, weight)
+            values["gamma"] = spread("gammas", self.gammas, centre, _GAMMA_SPAN)
+        elif self.gammas is not None:
+            values["gamma"] = [resolve_gamma(gamma, X, weight) for gamma in self.gammas]
+            _refuse_twins("gammas", values["gamma"])
+        params = list(ParameterGrid(values))
+        widths = sorted(values.get("gamma", [1.0]))
+        return Grid(
+            gammas=widths,
+            params=params,
+            p=np.array([cell["p"] for cell in params]),
+            C=np.array([cell["C"] for cell in params]),
+            gamma_number=np.array([widths.index(cell.get("gamma", 1.0)) for cell in params]),
+        )
+
+
+def check_grid(ps: Any, Cs: Any, gammas: Any, *, kernel: Any) -> AskedGrid:
+    """The three lists, as far as they can be checked without the data."""
+    exponents = [check.check_p(p, "ps") for p in _listed("ps", ps)]
+    costs: list[float] | int = (
+        check_count("Cs", Cs)
+        if is_count(Cs)
+        else [check.check_C(C, "Cs") for C in _listed("Cs", Cs)]
     )
+    _refuse_twins("ps", exponents)
+    if not isinstance(costs, int):
+        if np.isinf(costs).any():
+            raise ValueError("`Cs` must be finite: a hard margin may not exist in some split.")
+        _refuse_twins("Cs", costs)
+    if "gamma" not in facts_of(kernel).parameters:
+        return AskedGrid(exponents, costs, None)
+    if is_count(gammas):
+        return AskedGrid(exponents, costs, check_count("gammas", gammas))
+    widths = [gammas] if isinstance(gammas, str) else _listed("gammas", gammas)
+    return AskedGrid(exponents, costs, [_checked_width(gamma) for gamma in widths])
+
+
+def _checked_width(gamma: Any) -> float | str:
+    if isinstance(gamma, str):
+        return check.check_choice("gammas", gamma, ("scale", "auto"))
+    return check.check_number("gammas", gamma, 0.0)
+
+
+def _refuse_twins(name: str, values: Sequence[float]) -> None:
+    if len(set(values)) < len(values):
+        raise ValueError(f"`{name}` must not hold a value twice, got {values!r}.")
 
 
 def _listed(name: str, values: Any) -> Sequence[Any]:
@@ -91,16 +128,3 @@ def _listed(name: str, values: Any) -> Sequence[Any]:
     if not listed:
         raise ValueError(f"`{name}` must hold at least one value, got none.")
     return listed
-
-
-def _widths(gammas: Any, X: Any, weight: Array) -> list[float]:
-    if is_count(gammas):
-        return spread("gammas", int(gammas), resolve_gamma("scale", X, weight), _GAMMA_SPAN)
-    widths = []
-    for gamma in [gammas] if isinstance(gammas, str) else _listed("gammas", gammas):
-        if isinstance(gamma, str):
-            check.check_choice("gammas", gamma, ("scale", "auto"))
-        else:
-            check.check_number("gammas", gamma, 0.0)
-        widths.append(resolve_gamma(gamma, X, weight))
-    return widths

@@ -82,6 +82,7 @@ class SearchWatch:
         if self._bar is not None:
             self._bar.show(self._done, self._total, self._best)
             self._bar.close()
+            self._bar = None
 
     def end(self) -> None:
         """The fit is over."""
