@@ -1,5 +1,6 @@
 # make demo       fit PSVC beside SVC on the breast-cancer data: a table, and demo.png
-# make test       ruff, mypy and pytest
+# make test       ruff, mypy and pytest, without the slow tests
+# make test-all   make test, then the slow tests
 # make bench      the benchmarks (options in ARGS="...")
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
 #
@@ -23,7 +24,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench sanitize lint format clean
+.PHONY: help demo test test-all bench sanitize lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -42,7 +43,12 @@ lint: $(READY)/psvm $(READY)/test
 
 test: lint $(READY)/cpp_tests
 	@echo "pytest"
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+# 5: none of the tests chosen in ARGS is slow.
+test-all: test
+	@echo "pytest, the slow tests"
+	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
