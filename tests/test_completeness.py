@@ -65,7 +65,6 @@ SEEN_THROUGH = {
 MISSING = {
     "estimators/head_start": "moves into estimators/training_rows",
     "estimators/warm_start": "moves into estimators/starts",
-    "mathematics/problem": "new; only used by the tests of solvers",
     "search/board": "search is being rewritten",
     "search/folds": "search is being rewritten",
     "search/gram_search": "search is being rewritten",
