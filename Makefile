@@ -1,5 +1,6 @@
 # make demo       fit PSVC beside SVC on the breast-cancer data: a table, and demo.png
-# make test       ruff, mypy and pytest
+# make test       ruff, mypy and pytest, without the slow tests
+# make test-all   make test, then the slow tests
 # make bench      the benchmarks (options in ARGS="...")
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
 #
@@ -23,7 +24,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench sanitize lint format clean
+.PHONY: help demo test test-all bench sanitize lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -36,13 +37,18 @@ lint: $(READY)/psvm $(READY)/test
 	@echo "ruff check" && $(BIN)/ruff check --quiet .
 	@echo "ruff format" && $(BIN)/ruff format --quiet --check . \
 		|| { echo "the files above are not formatted: run 'make format'"; exit 1; }
-	@echo "clang-format" && for file in $(CPP) $(CPP_TESTS); do $(BIN)/clang-format $$file | cmp -s $$file - \
-		|| { echo "$$file is not formatted: run 'make format'"; exit 1; }; done
+	@echo "clang-format" && for file in $(CPP) $(CPP_TESTS); do \
+		$(BIN)/clang-format $$file | cmp -s $$file - || { echo "$$file is not formatted: run 'make format'"; exit 1; }; done
 	@echo "mypy" && $(BIN)/mypy --no-error-summary
 
 test: lint $(READY)/cpp_tests
 	@echo "pytest"
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+# 5: none of the tests chosen in ARGS is slow.
+test-all: test
+	@echo "pytest, the slow tests"
+	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -60,7 +66,7 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 SANITIZED := cpp mathematics/test_multiclass.py rows solvers estimators/test_linear_blocks.py \
 	estimators/test_linear_oracle.py estimators/test_svc_oracle.py \
 	estimators/test_svc_parameters.py estimators/test_svc_storage.py \
-	search/test_search.py search/test_refit.py
+	search/test_against_grid_search.py search/test_refit.py
 gcc_library = $(shell $(CXX) -print-file-name=$(1))
 
 sanitize: $(READY)/sanitize
@@ -115,7 +121,8 @@ $(READY)/build: $(READY)/venv pyproject.toml
 # Editable: a change of Python code needs no new install, a change of C++ an incremental build.
 $(READY)/psvm: $(READY)/build CMakeLists.txt $(CPP)
 	@echo "compiling and installing psvm"
-	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" $(pip) install --no-build-isolation -e . -C build-dir=$(BUILD))
+	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" $(pip) install --no-build-isolation \
+		-C build-dir=$(BUILD) -e .)
 	@touch $@
 
 # The C++ tests, beside the core they are linked with.
@@ -133,7 +140,8 @@ $(READY)/plot $(READY)/test $(READY)/bench: $(READY)/venv pyproject.toml
 
 # Not editable, so that it depends on every file of the package. Its site-packages come first; the
 # path of the others is added without their .pth files, hence without the editable psvm.
-$(READY)/sanitize: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(CPP_TESTS) $(shell find src -name '*.py')
+$(READY)/sanitize: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(CPP_TESTS) \
+		$(shell find src -name '*.py')
 	@test -e "$(call gcc_library,libasan.so)" || { echo "*** make sanitize needs GCC on Linux with" \
 		"its libasan; '$(CXX)' has none. Name another compiler: make CXX=g++ sanitize" >&2; exit 1; }
 	@echo "compiling psvm with sanitizers"

@@ -73,10 +73,10 @@ def judge_linear(
     )
 
 
-def linear_decision(X: Any, coef: Array) -> Array:
+def linear_decision(X: Any, coef: Array, block_rows: int = BLOCK_ROWS) -> Array:
     """``X @ coef`` in float64 for dense or CSR rows, one block of rows at a time."""
     decision = np.empty(X.shape[0])
-    for start in range(0, X.shape[0], BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
+    for start in range(0, X.shape[0], block_rows):
+        rows = slice(start, start + block_rows)
         decision[rows] = X[rows].astype(np.float64) @ coef
     return decision

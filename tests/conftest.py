@@ -23,6 +23,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items):
+    """Marks what scikit-learn parametrises: searches on its sparse matrices take 25 s of 50."""
+    for item in items:
+        if "test_scikit_learn_check[PSVCCV" in item.nodeid and "_sparse_" in item.nodeid:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def heard(monkeypatch):
     """What the last fit of a LinearPSVC asked of its solver, and what that answered."""

@@ -10,8 +10,7 @@ from scipy.optimize import minimize_scalar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import linear_objective
-from benchmarks.linear_objective import LinearModel, judge_linear
+from benchmarks.linear_objective import LinearModel, judge_linear, linear_decision
 from benchmarks.linear_report import standings
 from benchmarks.rivals import LADDERS, RIVALS
 
@@ -41,12 +40,13 @@ def test_objective_is_the_definition_with_own_and_best_intercept(p):
     assert verdict.train_accuracy == verdict.test_accuracy == accuracy
 
 
-def test_storage_dtype_and_blocks_do_not_change_the_verdict(monkeypatch):
+def test_storage_dtype_and_blocks_do_not_change_the_verdict():
     X, y, model = example()
     X = X.astype(np.float32)
     whole = judge_linear(model, (X, y), (X, y), C=1.0, p=1.5)
-    monkeypatch.setattr(linear_objective, "BLOCK_ROWS", 7)
     for rows in (X, X.astype(np.float64), sp.csr_matrix(X)):
+        decision = linear_decision(rows, model.coef, block_rows=7)
+        assert decision == pytest.approx(X.astype(np.float64) @ model.coef, rel=1e-12)
         verdict = judge_linear(model, (rows, y), (rows, y), C=1.0, p=1.5)
         assert verdict.primal == pytest.approx(whole.primal, rel=1e-12)
         assert verdict.primal_best == pytest.approx(whole.primal_best, rel=1e-12)

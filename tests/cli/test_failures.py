@@ -1,6 +1,6 @@
 """What the installed ``psvm`` says and returns when it cannot: one line, and a code to script on.
 
-The messages of every cell and format are tested in this process (test_cli_commands, test_cli_data);
+The messages of every cell and format are tested in this process (test_commands, test_data);
 here each kind of failure goes through the installed command once.
 """
 
@@ -86,6 +86,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.slow  # a process each; the errors themselves are those of test_commands and test_data
 @pytest.mark.parametrize("kind", FAILURES)
 def test_it_is_told_in_one_line(shared, kind):
     words, code, message = FAILURES[kind]

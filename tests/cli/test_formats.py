@@ -33,6 +33,7 @@ def succeeds(*words, given=None):
     return out
 
 
+@pytest.mark.slow  # a process each; test_commands fits and predicts all of them in one
 @pytest.mark.parametrize("kind", TABLES + MATRICES)
 def test_rows_and_labels_of_every_format(shared, kind):
     model, path = shared / "iris.psvm", shared / f"iris.{kind}"

@@ -28,7 +28,7 @@ def decision(data, **parameters):
 
 
 def test_every_parameter_is_tested_here():
-    """A new parameter of PSVC needs a test in this file or in test_parameters."""
+    """A new parameter of PSVC needs a test in this file or in test_shared_parameters."""
     tested = SHARED | set(CHANGES) | {"decision_function_shape", "cache_size"}
     assert set(inspect.signature(PSVC).parameters) == tested
 
@@ -90,7 +90,7 @@ def test_gamma_auto_is_one_over_the_number_of_columns(small):
 
 
 def test_multi_class_ovr_has_one_row_of_coefficients_per_class():
-    """k rows over all support vectors; test_parameters shows that each is a fit of its own."""
+    """k rows over all support vectors; each is a fit of its own in test_shared_parameters."""
     model = PSVC(multi_class="ovr", gamma=0.4).fit(*blobs(n=80, classes=4))
     assert model.dual_coef_.shape == (4, model.support_.size)
 
@@ -111,7 +111,7 @@ def test_cache_size_does_not_change_the_model(large, megabytes):
 
 
 def test_warm_start_with_another_exponent(large):
-    """A larger step of p than test_parameters takes still saves rounds."""
+    """A larger step of p than test_shared_parameters takes still saves rounds."""
     X, y = large
     cold = PSVC(p=1.6, tol=1e-6).fit(X, y)
     warm = PSVC(warm_start=True, tol=1e-6).fit(X, y).set_params(p=1.6).fit(X, y)

@@ -200,9 +200,19 @@ def test_before_fit(Estimator):
 
 
 @each_class
-def test_a_failed_fit_changes_no_parameter(Estimator):
-    """The estimator is as it was."""
-    model = Estimator(p=0.5)
-    with pytest.raises(ValueError):
-        model.fit(X, Y)
-    assert model.get_params()["p"] == 0.5
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_fit_changes_no_parameter(Estimator, fails):
+    """Neither the object that was given nor what is in it, whether the fit ends well or late."""
+    X, y = noisy(n=20, d=3, seed=0)
+    X, y = np.vstack([X, X[:1]]), np.append(y, -y[0])  # no hard margin: the solver finds out
+    model = Estimator(p=1, C=np.inf if fails else 2, class_weight={1.0: 3})
+    before = model.get_params()
+    try:
+        model.fit(X, y)
+    except ValueError:
+        assert fails
+    else:
+        assert not fails
+    after = model.get_params()
+    assert [name for name in before if after[name] is not before[name]] == []
+    assert model.class_weight == {1.0: 3}
