@@ -24,14 +24,17 @@ nb::ndarray<nb::numpy, S> view_of(S* data, index_t count, nb::handle owner) {
   return nb::ndarray<nb::numpy, S>(data, {static_cast<std::size_t>(count)}, owner);
 }
 
-auto as_arrays(DualSums&& sums) {
+// Without targets the linear term is the sum of alpha, the same array.
+auto as_arrays(DualSums&& sums, bool targets) {
   nb::dict d;
   const std::size_t features = sums.image[0].size();
   std::vector<double> both(std::move(sums.image[0]));
   both.insert(both.end(), sums.image[1].begin(), sums.image[1].end());
   d["image"] = to_numpy(std::move(both), {std::size_t{2}, features});
   d["alpha"] = to_numpy(std::vector<double>{sums.alpha[0], sums.alpha[1]}, {std::size_t{2}});
-  d["linear"] = to_numpy(std::vector<double>{sums.linear[0], sums.linear[1]}, {std::size_t{2}});
+  d["linear"] = d["alpha"];
+  if (targets)
+    d["linear"] = to_numpy(std::vector<double>{sums.linear[0], sums.linear[1]}, {std::size_t{2}});
   d["conjugate"] =
       to_numpy(std::vector<double>{sums.conjugate[0], sums.conjugate[1]}, {std::size_t{2}});
   return d;
@@ -59,10 +62,12 @@ nb::list pass(const BlockRows& block, const std::vector<PassOrder*>& orders, int
   std::vector<PassSums> sums = without_lock(
       threads, cancel, [&](RunControl& run) { return run_pass(*block.rows, all, run); });
   nb::list out;
-  for (PassSums& one : sums) {
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    PassSums& one = sums[k];
+    const bool targets = all[k].share->block.target != nullptr;
     nb::dict d;
-    d["dual"] = as_arrays(std::move(one.dual));
-    d["linearised"] = as_arrays(std::move(one.linearised));
+    d["dual"] = as_arrays(std::move(one.dual), targets);
+    d["linearised"] = as_arrays(std::move(one.linearised), targets);
     d["loss"] = one.loss;
     d["moved"] = one.moved;
     d["slope_before"] = one.slope_before;

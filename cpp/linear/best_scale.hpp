@@ -44,7 +44,7 @@ class BestScale {
     return low <= high ? low : infinity;
   }
 
-  // A factor at which P is within `precision` of its minimum over [1/16, 16].
+  // A factor at which P is within `precision` of its minimum over about [1/2, 2].
   double find(double precision) const {
     double low = 1.0, low_slope = slope(low);
     if (low_slope == 0.0) return 1.0;

@@ -36,6 +36,8 @@ double squared(const std::vector<double>& w) {
 constexpr double worth_newton = 20.0;
 // Passes between two looks at what scaling w would bring: a look costs a tenth of a pass.
 constexpr index_t rescale_every = 4;
+// Products of a Newton step: at first, doubled whenever it paid, and at most.
+constexpr index_t first_newton_limit = 20, last_newton_limit = 1000;
 
 // xorshift64*: the same order on every platform, which std::shuffle does not promise.
 class Random {
@@ -327,7 +329,7 @@ class CoordinateSolver {
       const double by_newton = (dual_ - before) / static_cast<double>(iterations + 2);
       if (by_newton > by_passes) {
         next_check_ = pass + std::max<index_t>(10, iterations);
-        newton_limit_ = std::min<index_t>(2 * newton_limit_, 1000);
+        newton_limit_ = std::min(2 * newton_limit_, last_newton_limit);
       }
     }
     last_dual_ = dual_;
@@ -436,7 +438,7 @@ class CoordinateSolver {
   // When to check, and whether Newton pays.
   double estimate_ = infinity, last_seen_ = 0.0, target_ = 0.0, last_dual_ = -infinity;
   index_t next_check_ = 0, last_check_ = 0, changed_ = 0;
-  index_t newton_limit_ = 20;
+  index_t newton_limit_ = first_newton_limit;
   bool unbounded_ = false;
   CoordinateResult result_;
   Random random_;

@@ -115,8 +115,7 @@ struct SumLoop {
     V loss{}, moved{}, slope{}, weight{}, active{}, smallest = broadcast<V>(infinity);
     for (index_t r = 0; r < count; r += width<V>) {
       const V alpha = load<V>(s->alpha + r), w = load<V>(s->weight + r);
-      const V step = alpha - load<V>(s->centre + r);
-      const V margin = load<V>(s->margin + r) + (1.0 - load<V>(s->goals + r));
+      const V step = alpha - load<V>(s->centre + r), margin = load<V>(s->margin + r);
       loss += load<V>(s->loss + r);
       moved += step * step;
       slope += alpha * load<V>(s->change + r);
@@ -259,7 +258,15 @@ class Chunk {
     sums.slope += chunk.slope;
     sums.weight += chunk.weight;
     sums.active += static_cast<index_t>(chunk.active);
-    sums.smallest_margin = std::min(sums.smallest_margin, chunk.smallest_margin);
+    if (s_.goals == s_.goal) {
+      for (index_t r = 0; r < count_; ++r) meet(s_.margin[r] + (1.0 - s_.goal[r]), sums);
+    } else {
+      meet(chunk.smallest_margin, sums);
+    }
+  }
+
+  static void meet(double margin, PassSums& sums) {
+    sums.smallest_margin = std::min(sums.smallest_margin, margin);
   }
 
   // Per class: sums of alpha and conjugate, the linear term, and the image of alpha, or of
@@ -293,7 +300,7 @@ class Chunk {
       const double loss = order.envelope.hard ? 0.0 : hinge.value(shortfall, s_.cost[r]);
       sums.loss += loss;
       sums.terms += s_.alpha[r] * -shortfall + loss + s_.conjugate[r];
-      sums.smallest_margin = std::min(sums.smallest_margin, s_.margin[r] + (1.0 - s_.goals[r]));
+      meet(s_.margin[r] + (1.0 - s_.goals[r]), sums);
     }
     add_dual(s_.alpha, nullptr, s_.conjugate, sums.dual);
   }
@@ -440,6 +447,7 @@ std::vector<double> weighted_gram(const LinearRows& rows, const Share& share, co
   const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
     auto& sum = partial[static_cast<std::size_t>(part)];
     sum.assign(size, 0.0);
+    // As many rows as add_gram packs at once.
     for_active(share, begin, end, 256,
                [&](const row_t* chosen, const double* weights, index_t count) {
                  if (run.cancelled()) return;

@@ -90,6 +90,7 @@ PSVM_INLINE ProxValue<V> prox_of(V shortfall, V centre, V cost, const Envelope& 
     const V rho = proximal_share<kind, V>(t, cost, e);
     const V slack = t * rho;
     const V by_slack = e.p * cost * slope_power<kind, V>(slack, e.p);
+    // Near rho = 1 the difference would cancel.
     const V alpha = rho > 0.9 ? by_slack : e.sigma * t * (1.0 - rho);
     const V share = (e.p - 1.0) * alpha / (e.sigma * t);
     const V weight = e.sigma * share / (share + rho);

@@ -1,6 +1,6 @@
 """What the linear Newton loop asks of the rows, and the rows in memory that answer it.
 
-The loop (``semismooth_newton``) knows no rows. It gives orders for a binary problem and gets sums:
+The loop (``newton``) knows no rows. It gives orders for a binary problem and gets sums:
 
 =================  ============================================================================
 order              answer
@@ -102,7 +102,11 @@ class DualSums:
 
 @dataclass
 class Sums:
-    """The answer to a :class:`Pass`; see PassSums in linear_pass.hpp."""
+    """The answer to a :class:`Pass`; see PassSums in linear_pass.hpp.
+
+    ``smallest_margin`` is that of ``m_i + 1 - y_i t_i``: 1 where no row has slack. Only in
+    classification is it the margin that w and b may be divided by.
+    """
 
     dual: DualSums
     linearised: DualSums
