@@ -34,7 +34,6 @@ struct Block {
 
 struct BlockResult {
   index_t steps = 0;
-  double violation = 0.0;   // max up-score minus min low-score at the end
   bool indefinite = false;  // met a clearly negative K_ii + K_jj - 2 K_ij
   bool unbounded = false;   // met a pair along which the dual grows for ever
 };

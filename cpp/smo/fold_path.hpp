@@ -36,7 +36,6 @@ struct Precision {
 
 struct CellOutcome {
   double gap, seconds;
-  index_t rounds;
 };
 
 struct FoldPathResult {

@@ -151,6 +151,9 @@ class RowStates {
     }
   }
 
+  bool hard_margin() const { return hard_margin_; }
+  const double* y() const { return y_.data(); }
+  const double* cost() const { return cost_.data(); }
   double y(std::size_t i) const { return y_[i]; }
   double cost(std::size_t i) const { return cost_[i]; }
   double alpha(std::size_t i) const { return alpha_[i]; }
