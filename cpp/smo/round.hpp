@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "loss/intercept_search.hpp"
+#include "loss/intercept.hpp"
 #include "smo/block_smo.hpp"
 #include "smo/row_states.hpp"
 
@@ -79,8 +79,8 @@ class Round {
   // The exact minimiser of the primal over b, for the same decision values.
   double best_intercept(const std::vector<double>& decision) {
     if (fit_intercept_)
-      b_ =
-          intercepts_.best(*loss_, rows_->y(), rows_->cost(), decision.data(), decision.size(), b_);
+      b_ = intercepts_.best(*loss_, decision.size(), thresholds(decision), b_,
+                            {.b = 1e-12 * (1.0 + std::abs(b_))});
     return b_;
   }
 
@@ -127,10 +127,16 @@ class Round {
     if (rows_->hard_margin() || !(min_low_ < max_up_)) return middle_;
     // To a hundredth of the gap at p = 1, where the sum of losses has corners.
     const double enough = 0.01 * std::max(sums_.difference, tol_ * magnitude_);
-    if (loss_->bounded())
-      return rows_->hinge_intercept(decision.data(), min_low_, max_up_, b_, enough);
-    return intercepts_.between(*loss_, rows_->y(), rows_->cost(), decision.data(), decision.size(),
-                               min_low_, max_up_, b_, 0.01);
+    const auto slope = [&](double b) { return rows_->hinge_slope(decision.data(), b); };
+    if (loss_->bounded()) return hinge_intercept(slope, {min_low_, max_up_}, b_, enough);
+    // Else to a hundredth of the bracket, about which it is flat to the second order.
+    return intercepts_.between(*loss_, decision.size(), thresholds(decision), {min_low_, max_up_},
+                               b_, {.b = 0.01 * reach()});
+  }
+  auto thresholds(const std::vector<double>& decision) const {
+    return [this, &decision](std::size_t i) {
+      return ThresholdRow{rows_->y(i) - decision[i], rows_->cost(i), rows_->y(i)};
+    };
   }
 
   // The primal of the hard margin is that of w, scaled so that the worst margin is 1.

@@ -152,8 +152,6 @@ class RowStates {
   }
 
   bool hard_margin() const { return hard_margin_; }
-  const double* y() const { return y_.data(); }
-  const double* cost() const { return cost_.data(); }
   double y(std::size_t i) const { return y_[i]; }
   double cost(std::size_t i) const { return cost_[i]; }
   double alpha(std::size_t i) const { return alpha_[i]; }
@@ -236,35 +234,6 @@ class RowStates {
     return sums;
   }
 
-  // p = 1: an intercept between `low` and `high` from which no other saves more than `enough` of the
-  // sum of losses. From `start` on the root of the slope is bracketed, then narrowed (regula falsi).
-  double hinge_intercept(const double* decision, double low, double high, double start,
-                         double enough) {
-    double at_low = 0.0, at_high = 0.0, reach = 0.05 * (high - low), b = start;
-    for (int step = 0;; ++step) {
-      if (!(b > low && b < high)) b = 0.5 * (low + high);
-      const double slope = hinge_slope(decision, b);
-      const double saves = std::abs(slope) * (slope < 0.0 ? high - b : b - low);
-      if (saves <= enough || step == 20) return b;
-      (slope < 0.0 ? low : high) = b;
-      (slope < 0.0 ? at_low : at_high) = slope;
-      (slope < 0.0 ? at_high : at_low) *= 0.5;  // lest one end stays for ever
-      if (at_low < 0.0 && at_high > 0.0) {
-        b = low + (high - low) * at_low / (at_low - at_high);
-      } else {
-        b += slope < 0.0 ? reach : -reach;
-        reach *= 4.0;
-      }
-    }
-  }
-
-  // The part of the difference that a row makes.
-  double difference(std::size_t i, double decision, double b) const {
-    const double xi = 1.0 - y_[i] * (decision + b);
-    return loss_.value(xi, cost_[i]) - alpha_[i] * xi + loss_.conjugate(alpha_[i], slack_[i]);
-  }
-
- private:
   // p = 1: the slope over b of the sum of losses. Below all thresholds it is minus the cost of the
   // positive rows, and it rises by the cost of every row passed.
   double hinge_slope(const double* decision, double b) {
@@ -274,6 +243,13 @@ class RowStates {
     return pass.passed_cost - positive_cost_;
   }
 
+  // The part of the difference that a row makes.
+  double difference(std::size_t i, double decision, double b) const {
+    const double xi = 1.0 - y_[i] * (decision + b);
+    return loss_.value(xi, cost_[i]) - alpha_[i] * xi + loss_.conjugate(alpha_[i], slack_[i]);
+  }
+
+ private:
   RowPass pass_over(const double* decision) {
     RowPass pass{static_cast<index_t>(n_), decision,   y_.data(),   cost_.data(), alpha_.data(),
                  target_.data(),           up_.data(), low_.data(), score_.data()};

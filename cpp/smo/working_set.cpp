@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loss/separable.hpp"
 #include "smo/block_sizes.hpp"
 #include "smo/part_rounds.hpp"
 #include "smo/working_set_rounds.hpp"
@@ -119,15 +120,12 @@ class WorkingSetSolver {
     return sizeof(T) > 4 && std::isfinite(record.dual) && record.dual > 1e6 * total_cost_;
   }
 
-  // Hard margin: any separating w has |w| >= sum alpha / |w(alpha)|, that is a margin of at most
-  // |w(alpha)| / sum alpha. Below a millionth of the data's radius there is nothing to separate.
   bool not_separable() {
-    const double total = rounds_.round().total_alpha();
-    if (!hard_margin_ || total <= 0.0) return false;
+    if (!hard_margin_) return false;
     double radius = 0.0;
     for (index_t i = 0; i < rounds_.size(); ++i)
       radius = std::max(radius, kernel_.diagonal()[at(decision().kernel_row(i))]);
-    return decision().squared_norm() < 1e-12 * radius * total * total;
+    return proves_inseparable(rounds_.round().total_alpha(), decision().squared_norm(), radius);
   }
 
   // Exact pair steps never lower the dual: if it falls, alpha is too large for the entries' digits.
