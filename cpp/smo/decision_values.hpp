@@ -1,4 +1,4 @@
-// Decision values sum_j coef_j K(x_i, x_j) of all rows of a problem, kept up to date as
+// Decision values sum_j coef_j K(x_i, x_j) of all kernel rows of a problem, kept up to date as
 // coefficients change.
 //
 // Rows that cannot matter for a while may be left behind ("stale") and brought up to date later:
@@ -34,7 +34,7 @@ class DecisionValues {
   double operator[](std::size_t i) const { return values_[i]; }
   const std::vector<double>& values() const { return values_; }
   const std::vector<double>& coef() const { return coef_; }
-  // Number in the kernel matrix of row i of the problem.
+  // Number in the kernel matrix of kernel row i of the problem.
   index_t kernel_row(index_t i) const { return rows_[at(i)]; }
   // coef' K coef, from the changes: exact as long as no stale row changes.
   double squared_norm() const { return squared_norm_; }

@@ -49,7 +49,7 @@ class FoldPath {
         cost_(n_, 0.0),
         decision_(n_, 0.0),
         every_(n_),
-        round_(problem.fit_intercept, precision.tol),
+        round_(problem.fit_intercept, 0.0, precision.tol),
         slot_of_(n_, -1) {
     std::iota(every_.begin(), every_.end(), index_t(0));
     for (const ColumnRange& range : problem.train.columns)
@@ -133,7 +133,7 @@ class FoldPath {
       const double t = best_multiple(alpha);
       if (!mostly_free || t < 1.0) multiply(alpha, t);
     }
-    round_.start(*loss_, problem_.y, cost_.data(), alpha);
+    round_.start(*loss_, {problem_.y, problem_.y, cost_.data()}, alpha);
   }
 
   void multiply(std::vector<double>& alpha, double t) {

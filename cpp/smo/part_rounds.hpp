@@ -16,18 +16,18 @@ template <class T>
 class PartRounds {
  public:
   // Improves `whole`, the rounds over all rows; `cache` lends the memory.
-  PartRounds(WorkingSetRounds<T>& whole, const BinaryProblem& problem, RowCache<T>* cache,
+  PartRounds(WorkingSetRounds<T>& whole, const KernelProblem& problem, RowCache<T>* cache,
              const Budget& budget, RunControl& run)
       : whole_(whole),
         problem_(problem),
         cache_(cache),
         budget_(budget),
         run_(run),
-        taken_(at(whole.size()), 0) {}
+        taken_(at(whole.decision().size()), 0) {}
 
-  // Rows among which the last rounds took place; 0: none did.
+  // Kernel rows among which the last rounds took place; 0: none did.
   index_t size() const { return size_; }
-  bool stores(index_t row) const { return stored_ && stored_->has(row); }
+  bool stores(index_t place) const { return stored_ && stored_->has(place); }
   bool indefinite() const { return indefinite_; }
 
   // Whether changes have been applied again, and as much is likely to follow. The hinge with its
@@ -53,8 +53,8 @@ class PartRounds {
     const double rows_per_member = static_cast<double>(decision.current_rows()) / members;
     if (applications * (0.5 * rows_per_member - 0.4) < 2.25 + 0.02 * kernel.work_per_entry())
       return false;
-    stored_ = StoredPart<T>::within(*cache_, *kernel.points(), whole_.size(),
-                                    std::min(few_rows, whole_.size()));
+    stored_ = StoredPart<T>::within(*cache_, *kernel.points(), decision.size(),
+                                    std::min(few_rows, decision.size()));
     no_memory_ = !stored_;
     return !no_memory_;
   }
@@ -64,29 +64,38 @@ class PartRounds {
   // Returns how many variables changed.
   index_t improve() {
     const std::vector<index_t> members = select();
-    const std::size_t m = members.size();
-    size_ = static_cast<index_t>(m);
+    const auto m = static_cast<index_t>(members.size());
+    size_ = m;
     RowStates& rows = whole_.rows();
     DecisionValues<T>& decision = whole_.decision();
-    std::vector<double> y(m), cost(m), none(m);
-    WorkingSetStart start{none, none, none};
-    for (std::size_t k = 0; k < m; ++k) {
-      const std::size_t i = at(members[k]);
-      y[k] = rows.y(i);
-      cost[k] = rows.cost(i);
-      start.alpha[k] = rows.alpha(i);
-      start.coef[k] = decision.coef()[i];
-      start.decision[k] = decision[i];
+    const bool shared = whole_.places().shared();
+    std::vector<index_t> inner, kernel_row;  // rows of the part, and their places in it
+    std::vector<double> y, target, cost;
+    WorkingSetStart start;
+    for (index_t k = 0; k < m; ++k) {
+      const index_t place = members[at(k)];
+      start.coef.push_back(decision.coef()[at(place)]);
+      start.decision.push_back(decision[at(place)]);
+      whole_.places().for_rows_at(place, [&](index_t i) {
+        inner.push_back(i);
+        y.push_back(rows.y(at(i)));
+        target.push_back(rows.target(at(i)));
+        cost.push_back(rows.cost(at(i)));
+        start.alpha.push_back(rows.alpha(at(i)));
+        if (shared) kernel_row.push_back(k);
+      });
     }
     const auto matrix = matrix_among(members);
-    const BinaryProblem part{{0}, y.data(), cost.data(), problem_.p, problem_.fit_intercept};
+    const KernelProblem part{{0},        {y.data(), target.data(), cost.data()},
+                             problem_.p, problem_.fit_intercept,
+                             kernel_row, problem_.balance};
     WorkingSetRounds<T> inside(*matrix, nullptr, part, whole_.loss(), std::move(start), budget_.tol,
                                run_);
     run_inside(inside);
     indefinite_ |= inside.indefinite();
     index_t changed = 0;
-    for (std::size_t k = 0; k < m; ++k) {
-      const std::size_t i = at(members[k]);
+    for (std::size_t k = 0; k < inner.size(); ++k) {
+      const std::size_t i = at(inner[k]);
       changed += rows.alpha(i) != inside.rows().alpha(k);
       rows.set(i, inside.rows().alpha(k), inside.rows().slack(k));
     }
@@ -97,32 +106,36 @@ class PartRounds {
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
-  // Free variables and the worst violators, which join the part if it is stored.
+  // The places of free variables and of the worst violators, which join the part if it is stored.
   std::vector<index_t> select() {
-    const index_t capacity = stored_ ? stored_->capacity() : whole_.size();
+    const Places& places = whole_.places();
+    const index_t capacity = stored_ ? stored_->capacity() : whole_.decision().size();
     std::vector<index_t> wanted;
+    const auto taken = [&](index_t i) { return taken_[at(places.of(i))] != 0; };
     const auto take = [&](index_t i) {
-      if (taken_[at(i)] || static_cast<index_t>(wanted.size()) >= capacity) return;
-      taken_[at(i)] = 1;
-      wanted.push_back(i);
+      if (taken(i) || static_cast<index_t>(wanted.size()) >= capacity) return;
+      taken_[at(places.of(i))] = 1;
+      wanted.push_back(places.of(i));
     };
     const index_t free = whole_.rows().free();
     // Where not all free variables fit, those that are farthest from where they belong.
     const index_t violators = free > capacity ? capacity / 2 : std::max<index_t>(512, free / 10);
-    for (const bool up : {true, false}) whole_.take_worst(up, violators, false, taken_, take);
-    whole_.decision().for_current([&](index_t i) {
-      if (whole_.rows().is_free(at(i))) take(i);
+    for (const bool up : {true, false}) whole_.take_worst(up, violators, false, taken, take);
+    whole_.decision().for_current([&](index_t place) {
+      places.for_rows_at(place, [&](index_t i) {
+        if (whole_.rows().is_free(at(i))) take(i);
+      });
     });
-    for (const index_t i : wanted) taken_[at(i)] = 0;
+    for (const index_t place : wanted) taken_[at(place)] = 0;
     if (!stored_) return wanted;
-    stored_->include(wanted, [&](index_t i) { return whole_.decision().kernel_row(i); }, run_);
+    stored_->include(wanted, [&](index_t p) { return whole_.decision().kernel_row(p); }, run_);
     return stored_->members();
   }
 
   std::unique_ptr<KernelRows<T>> matrix_among(const std::vector<index_t>& members) const {
     if (stored_) return stored_->matrix();
     std::vector<index_t> points;
-    for (const index_t i : members) points.push_back(whole_.decision().kernel_row(i));
+    for (const index_t place : members) points.push_back(whole_.decision().kernel_row(place));
     return whole_.kernel().points()->pick(points);
   }
 
@@ -142,7 +155,7 @@ class PartRounds {
   }
 
   WorkingSetRounds<T>& whole_;
-  const BinaryProblem& problem_;
+  const KernelProblem& problem_;
   RowCache<T>* cache_;
   const Budget& budget_;
   RunControl& run_;

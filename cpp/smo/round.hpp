@@ -30,14 +30,15 @@ struct BlockChanges {
 template <class T>
 class Round {
  public:
-  // `tol` is the relative gap asked for: intercepts need not be much better.
-  Round(bool fit_intercept, double tol) : fit_intercept_(fit_intercept), tol_(tol) {}
+  // `tol` is the relative gap asked for: intercepts need not be much better. The variables have
+  // sum_i alpha_i y_i = balance.
+  Round(bool fit_intercept, double balance, double tol)
+      : fit_intercept_(fit_intercept), balance_(balance), tol_(tol), intercepts_(balance) {}
 
   // Moves to a point, perhaps of another loss or other costs. The block and the intercept stay.
-  void start(const PNormHinge& loss, const double* y, const double* cost,
-             const std::vector<double>& alpha) {
+  void start(const PNormHinge& loss, const DualRows& rows, const std::vector<double>& alpha) {
     loss_ = &loss;
-    rows_.emplace(loss, y, cost, alpha);
+    rows_.emplace(loss, rows, alpha);
   }
 
   bool fit_intercept() const { return fit_intercept_; }
@@ -54,7 +55,8 @@ class Round {
   // Primal minus dual, and what it is compared with.
   double difference() const { return sums_.difference; }
   double magnitude() const { return magnitude_; }
-  double total_alpha() const { return sums_.alpha; }
+  // sum_i alpha_i y_i t_i
+  double linear_term() const { return sums_.linear; }
 
   // Intercept, primal, dual and relative gap from the decision values of all rows, in O(rows);
   // `squared_norm` is coef' K coef where the decision values are not up to date.
@@ -67,8 +69,8 @@ class Round {
     sums_ = rows_->sums(decision.data(), b_);
     const double norm_term = 0.5 * squared_norm.value_or(sums_.squared_norm);
     if (rows_->hard_margin()) return certify_hard(decision, norm_term);
-    magnitude_ = std::abs(norm_term) + sums_.lost;
-    const double dual = sums_.alpha - norm_term - sums_.conjugate;
+    magnitude_ = std::abs(norm_term) + sums_.lost + std::abs(balance_ * b_);
+    const double dual = sums_.linear - norm_term - sums_.conjugate;
     // As in certificate.py: a sum of non-negative terms below zero is rounding.
     const bool rounded_off =
         !std::isfinite(sums_.difference) || sums_.difference < -1e-6 * magnitude_;
@@ -127,7 +129,7 @@ class Round {
     if (rows_->hard_margin() || !(min_low_ < max_up_)) return middle_;
     // To a hundredth of the gap at p = 1, where the sum of losses has corners.
     const double enough = 0.01 * std::max(sums_.difference, tol_ * magnitude_);
-    const auto slope = [&](double b) { return rows_->hinge_slope(decision.data(), b); };
+    const auto slope = [&](double b) { return rows_->hinge_slope(decision.data(), b) + balance_; };
     if (loss_->bounded()) return hinge_intercept(slope, {min_low_, max_up_}, b_, enough);
     // Else to a hundredth of the bracket, about which it is flat to the second order.
     return intercepts_.between(*loss_, decision.size(), thresholds(decision), {min_low_, max_up_},
@@ -135,23 +137,24 @@ class Round {
   }
   auto thresholds(const std::vector<double>& decision) const {
     return [this, &decision](std::size_t i) {
-      return ThresholdRow{rows_->y(i) - decision[i], rows_->cost(i), rows_->y(i)};
+      return ThresholdRow{rows_->target(i) - decision[i], rows_->cost(i), rows_->y(i)};
     };
   }
 
-  // The primal of the hard margin is that of w, scaled so that the worst margin is 1.
+  // The primal of the hard margin is that of w, scaled so that the worst margin is 1. (That needs
+  // classification, where the targets are the signs.)
   Proof certify_hard(const std::vector<double>& decision, double norm_term) const {
     double worst = infinity;
     for (std::size_t i = 0; i < decision.size(); ++i)
       worst = std::min(worst, rows_->y(i) * (decision[i] + b_));
-    const double dual = sums_.alpha - norm_term;
+    const double dual = sums_.linear - norm_term;
     if (!(worst > 0.0)) return {infinity, infinity, dual};
     const double primal = norm_term / (worst * worst);
     return {std::max(1.0 - dual / primal, 0.0), primal, dual};
   }
 
   const bool fit_intercept_;
-  const double tol_;
+  const double balance_, tol_;
   const PNormHinge* loss_ = nullptr;
   std::optional<RowStates> rows_;
   InterceptSearch intercepts_;

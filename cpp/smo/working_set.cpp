@@ -17,18 +17,19 @@ namespace {
 template <class T>
 class WorkingSetSolver {
  public:
-  WorkingSetSolver(const KernelRows<T>& kernel, RowCache<T>* cache, const BinaryProblem& problem,
+  WorkingSetSolver(const KernelRows<T>& kernel, RowCache<T>* cache, const KernelProblem& problem,
                    WorkingSetStart start, const Budget& budget, RunControl& run)
       : kernel_(kernel),
         budget_(budget),
         run_(run),
         // With infinite cost every p is the hard margin: no conjugate, no upper bound.
-        loss_(std::isinf(problem.cost[0]) ? 1.0 : problem.p),
-        hard_margin_(std::isinf(problem.cost[0])),
+        loss_(problem.hard_margin() ? 1.0 : problem.p),
+        hard_margin_(problem.hard_margin()),
         rounds_(kernel, cache, problem, loss_, std::move(start), budget.tol, run),
         part_(rounds_, problem, cache, budget, run),
         outlook_(budget.tol, budget.impatient ? 10 : 50, budget.impatient ? 100 : 2e4) {
-    for (std::size_t i = 0; i < at(rounds_.size()); ++i) total_cost_ += rows().cost(i);
+    for (std::size_t i = 0; i < at(rounds_.size()); ++i)
+      primal_at_zero_ += loss_.value(rows().y(i) * rows().target(i), rows().cost(i));
     rounds_.round().limit_steps(budget.max_steps);
   }
 
@@ -75,9 +76,10 @@ class WorkingSetSolver {
     const Proof proof = rounds_.certify();
     if (!decision().has_stale_rows()) return proof;
     double behind = 0.0;
-    for (std::size_t i = 0; i < at(rounds_.size()); ++i)
-      if (decision().is_stale(i))
-        behind += rows().difference(i, decision()[i], rounds_.round().intercept());
+    for (index_t i = 0; i < rounds_.size(); ++i)
+      if (rounds_.is_stale(i))
+        behind += rows().difference(at(i), decision()[at(rounds_.places().of(i))],
+                                    rounds_.round().intercept());
     if (proof.gap > budget_.tol && behind <= 0.3 * rounds_.round().difference()) return proof;
     complete();
     return rounds_.certify();
@@ -108,29 +110,29 @@ class WorkingSetSolver {
     complete();
     std::vector<double> coef(alpha.size());
     for (std::size_t i = 0; i < coef.size(); ++i) coef[i] = rows().y(i) * alpha[i];
-    decision().change_all(coef, run_);
+    decision().change_all(rounds_.places().sum(coef), run_);
     return decision().values();
   }
 
-  // D <= P(0, 0) = sum cost for every positive semidefinite kernel. Far beyond, an indefinite one
+  // D <= P(0, 0) for every positive semidefinite kernel. Far beyond, an indefinite one
   // lets the dual grow for ever (in float, rounding may only look like it: see out_of_digits).
   bool out_of_bounds(const RoundRecord& record) {
     if (hard_margin_) return false;
-    indefinite_ |= std::isfinite(record.dual) && record.dual > 1.01 * total_cost_;
-    return sizeof(T) > 4 && std::isfinite(record.dual) && record.dual > 1e6 * total_cost_;
+    indefinite_ |= std::isfinite(record.dual) && record.dual > 1.01 * primal_at_zero_;
+    return sizeof(T) > 4 && std::isfinite(record.dual) && record.dual > 1e6 * primal_at_zero_;
   }
 
   bool not_separable() {
     if (!hard_margin_) return false;
     double radius = 0.0;
-    for (index_t i = 0; i < rounds_.size(); ++i)
+    for (index_t i = 0; i < decision().size(); ++i)
       radius = std::max(radius, kernel_.diagonal()[at(decision().kernel_row(i))]);
-    return proves_inseparable(rounds_.round().total_alpha(), decision().squared_norm(), radius);
+    return proves_inseparable(rounds_.round().linear_term(), decision().squared_norm(), radius);
   }
 
   // Exact pair steps never lower the dual: if it falls, alpha is too large for the entries' digits.
   bool out_of_digits(const RoundRecord& record) const {
-    if (!hard_margin_ && record.dual > 1e6 * total_cost_) return true;
+    if (!hard_margin_ && record.dual > 1e6 * primal_at_zero_) return true;
     return !std::isfinite(record.dual) || record.dual < best_dual_ - 1e-4 * std::abs(best_dual_);
   }
 
@@ -143,17 +145,20 @@ class WorkingSetSolver {
     if (reach > 0.8 * last_reach_) return;  // not worth another look
     last_reach_ = reach;
     std::vector<index_t> keep;
-    decision().for_current([&](index_t row) {
-      const std::size_t i = at(row);
+    const auto is_far = [&](std::size_t i) {
       const double s = rows().score(i) - middle;
-      const bool far = rows().can_go_up(i) ? !rows().can_go_low(i) && s < -reach : s > reach;
-      if (!far || part_.stores(row)) keep.push_back(row);
+      return rows().can_go_up(i) ? !rows().can_go_low(i) && s < -reach : s > reach;
+    };
+    decision().for_current([&](index_t place) {
+      bool all_far = true;
+      rounds_.places().for_rows_at(place, [&](index_t i) { all_far = all_far && is_far(at(i)); });
+      if (!all_far || part_.stores(place)) keep.push_back(place);
     });
     if (static_cast<double>(keep.size()) >= 0.8 * static_cast<double>(decision().current_rows()))
       return;
     decision().leave_all_but(std::move(keep));
-    for (std::size_t i = 0; i < at(rounds_.size()); ++i)
-      if (decision().is_stale(i)) rows().hide(i);
+    for (index_t i = 0; i < rounds_.size(); ++i)
+      if (rounds_.is_stale(i)) rows().hide(at(i));
   }
 
   const KernelRows<T>& kernel_;
@@ -165,7 +170,7 @@ class WorkingSetSolver {
   PartRounds<T> part_;
   Outlook outlook_;
   double last_reach_ = infinity;  // of the extreme scores when rows were last left behind
-  double total_cost_ = 0.0, best_dual_ = -infinity;
+  double primal_at_zero_ = 0.0, best_dual_ = -infinity;
   bool indefinite_ = false;
 };
 
@@ -173,16 +178,16 @@ class WorkingSetSolver {
 
 template <class T>
 WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cache,
-                                   const BinaryProblem& problem, WorkingSetStart start,
+                                   const KernelProblem& problem, WorkingSetStart start,
                                    const Budget& budget, const OnRound& on_round, RunControl& run) {
   return WorkingSetSolver<T>(kernel, cache, problem, std::move(start), budget, run).solve(on_round);
 }
 
 template WorkingSetResult solve_working_set<float>(const KernelRows<float>&, RowCache<float>*,
-                                                   const BinaryProblem&, WorkingSetStart,
+                                                   const KernelProblem&, WorkingSetStart,
                                                    const Budget&, const OnRound&, RunControl&);
 template WorkingSetResult solve_working_set<double>(const KernelRows<double>&, RowCache<double>*,
-                                                    const BinaryProblem&, WorkingSetStart,
+                                                    const KernelProblem&, WorkingSetStart,
                                                     const Budget&, const OnRound&, RunControl&);
 
 }  // namespace psvm

@@ -12,6 +12,7 @@
 #include "smo/block_members.hpp"
 #include "smo/block_sizes.hpp"
 #include "smo/decision_values.hpp"
+#include "smo/places.hpp"
 #include "smo/round.hpp"
 #include "smo/violators.hpp"
 #include "smo/working_set.hpp"
@@ -21,23 +22,27 @@ namespace psvm {
 template <class T>
 class WorkingSetRounds {
  public:
-  WorkingSetRounds(const KernelRows<T>& kernel, RowCache<T>* cache, const BinaryProblem& problem,
+  WorkingSetRounds(const KernelRows<T>& kernel, RowCache<T>* cache, const KernelProblem& problem,
                    const PNormHinge& loss, WorkingSetStart start, double tol, RunControl& run)
       : kernel_(kernel),
         loss_(loss),
         run_(run),
         decision_(kernel, cache, problem.segments),
-        n_(decision_.size()),
+        places_(problem.kernel_row, decision_.size()),
+        n_(places_.rows()),
         usual_block_(usual_block(kernel.work_per_entry(), n_, problem.p)),
         block_size_(std::min(usual_block_, first_block)),
-        round_(problem.fit_intercept, tol),
+        round_(problem.fit_intercept, problem.balance, tol),
         members_(kernel),
         in_block_(at(n_), 0) {
-    round_.start(loss, problem.y, problem.cost, start.alpha);
-    if (start.decision.empty())
-      decision_.change_all(rows().coef(), run_);
-    else
+    round_.start(loss, problem.rows, start.alpha);
+    const std::vector<double>& coef = places_.sum(rows().coef());
+    if (start.decision.empty()) {
+      decision_.change_all(coef, run_);
+    } else {
+      if (start.coef.empty()) start.coef.assign(coef.begin(), coef.begin() + decision_.size());
       decision_.start_at(std::move(start.coef), std::move(start.decision));
+    }
   }
 
   index_t size() const { return n_; }
@@ -45,6 +50,10 @@ class WorkingSetRounds {
   const PNormHinge& loss() const { return loss_; }
   DecisionValues<T>& decision() { return decision_; }
   const DecisionValues<T>& decision() const { return decision_; }
+  // Decision values and so on belong to kernel rows: to the places of rows.
+  Places& places() { return places_; }
+  const Places& places() const { return places_; }
+  bool is_stale(index_t row) const { return decision_.is_stale(at(places_.of(row))); }
   Round<T>& round() { return round_; }
   const Round<T>& round() const { return round_; }
   RowStates& rows() { return round_.rows(); }
@@ -56,7 +65,9 @@ class WorkingSetRounds {
   bool indefinite() const { return indefinite_; }
   bool unbounded() const { return unbounded_; }
 
-  Proof certify() { return round_.certify(decision_.values(), decision_.squared_norm()); }
+  Proof certify() {
+    return round_.certify(places_.spread(decision_.values()), decision_.squared_norm());
+  }
 
   // Selects, solves and applies; returns how many variables changed. In the first round of a cold
   // start all rows tie.
@@ -65,12 +76,9 @@ class WorkingSetRounds {
     return solve();
   }
 
-  // Calls take(row) for the worst violators of one side, some of them if all rows tie. Rows that are
-  // marked as taken are left out; `take` may mark them.
-  template <class Take>
-  void take_worst(bool up, index_t count, bool all_tie, std::vector<char>& marks,
-                  const Take& take) {
-    const auto taken = [&](index_t i) { return marks[at(i)] != 0; };
+  // Calls take(row) for the worst violators of one side but those taken(row), for some if all tie.
+  template <class Taken, class Take>
+  void take_worst(bool up, index_t count, bool all_tie, const Taken& taken, const Take& take) {
     for (const auto& violator :
          all_tie ? violators_.some(rows(), round_.middle(), up, at(count), taken)
                  : violators_.worst(rows(), round_.middle(), up, at(count), taken))
@@ -102,8 +110,9 @@ class WorkingSetRounds {
       std::iota(chosen.begin(), chosen.end(), index_t(0));
       return members_.choose(chosen, in_block_);
     }
+    const auto taken = [&](index_t i) { return in_block_[at(i)] != 0; };
     const auto take = [&](index_t i) {
-      if (in_block_[at(i)]) return;
+      if (taken(i)) return;
       in_block_[at(i)] = 1;
       chosen.push_back(i);
     };
@@ -115,11 +124,11 @@ class WorkingSetRounds {
     for (const bool free : {true, false})
       for (const index_t i : last)
         if (static_cast<index_t>(chosen.size()) < stay && rows().is_free(at(i)) == free &&
-            !decision_.is_stale(at(i)))
+            !is_stale(i))
           take(i);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
-    take_worst(true, room / 2, first, in_block_, take);
-    take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, in_block_, take);
+    take_worst(true, room / 2, first, taken, take);
+    take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
     for (const index_t i : chosen) in_block_[at(i)] = 0;
     std::sort(chosen.begin(), chosen.end());
     members_.choose(chosen, in_block_);
@@ -128,7 +137,7 @@ class WorkingSetRounds {
   // --- 3. solve and 4. apply -------------------------------------------------------------------
 
   index_t solve() {
-    const auto kernel_row = [&](index_t i) { return decision_.kernel_row(i); };
+    const auto kernel_row = [&](index_t i) { return decision_.kernel_row(places_.of(i)); };
     const bool whole_rows = wants_whole_rows();
     const auto between = [&](Rows rows, Rows columns, T* out, index_t stride) {
       if (whole_rows)
@@ -143,9 +152,9 @@ class WorkingSetRounds {
     count_joined(changes);
     std::vector<index_t> changed;
     for (const index_t place : changes.places) changed.push_back(members_.rows()[at(place)]);
-    decision_.change(changed, rows().coef(), run_);
     last_steps_ = changes.steps;
     last_changed_ = static_cast<index_t>(changed.size());
+    decision_.change(places_.of(std::move(changed)), places_.sum(rows().coef()), run_);
     total_changed_ += last_changed_;
     return last_changed_;
   }
@@ -171,6 +180,7 @@ class WorkingSetRounds {
   const PNormHinge& loss_;
   RunControl& run_;
   DecisionValues<T> decision_;
+  Places places_;
   const index_t n_;
   const index_t usual_block_;
   index_t block_size_;
