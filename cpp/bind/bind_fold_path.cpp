@@ -136,6 +136,7 @@ void bind_fold_path(nb::module_& m) {
                      [&](RunControl& run) { rbf_of_distances(from, gamma, to, run); });
       },
       "distances"_a, "gamma"_a, "out"_a, "threads"_a, "cancel"_a.none());
+  m.attr("OUTSIDE_MARGIN") = outside_margin;
   nb::class_<StatedFold>(m, "FoldProblem")
       .def(nb::init<Indices, Vector<double>, Vector<double>, Indices, Ranges, Ranges, bool>(),
            nb::kw_only(), "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a,

@@ -12,6 +12,7 @@
 
 #include "kernel/kernel_rows.hpp"
 #include "kernel/row_cache.hpp"
+#include "smo/sizes.hpp"
 
 namespace psvm {
 
@@ -27,7 +28,7 @@ class DecisionValues {
     }
     values_.assign(rows_.size(), 0.0);
     coef_.assign(rows_.size(), 0.0);
-    if (kernel.work_per_entry() <= recompute_below) cache_ = nullptr;
+    if (is_cheap(kernel.work_per_entry())) cache_ = nullptr;
   }
 
   index_t size() const { return static_cast<index_t>(rows_.size()); }
@@ -177,9 +178,6 @@ class DecisionValues {
     std::vector<index_t> rows;
     std::vector<double> coef;
   };
-
-  // Rows with at most this many features are recomputed rather than cached: cheaper than memory.
-  static constexpr double recompute_below = 64;
 
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 

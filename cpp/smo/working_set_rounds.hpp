@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "smo/block_members.hpp"
-#include "smo/block_sizes.hpp"
 #include "smo/decision_values.hpp"
 #include "smo/places.hpp"
 #include "smo/round.hpp"
+#include "smo/sizes.hpp"
 #include "smo/violators.hpp"
 #include "smo/working_set.hpp"
 

@@ -48,6 +48,8 @@ class FoldProblem:
         fit_intercept: bool,
     ) -> None: ...
 
+OUTSIDE_MARGIN: float  # how far outside the margin a row is no support vector
+
 class Precision:
     def __init__(
         self, *, tol: float, more_rounds: int = 0, max_steps: int = -1, keep_alpha: bool = False

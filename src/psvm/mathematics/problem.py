@@ -59,7 +59,7 @@ class KernelProblem:
     Row i has a sign ``y_i``, a target ``t_i``, a cost and a kernel row, and the slack
     ``xi_i = max(0, y_i (t_i - f_i - b))``; minimised over w and b is
 
-        1/2 ||w||^2 + sum_i cost_i xi_i^p - balance b,    f_i = <w, phi(x_i)>,
+        1/2 ||w||^2 + sum_i cost_i xi_i^p + balance b,    f_i = <w, phi(x_i)>,
 
     so that in the dual ``sum_i alpha_i y_i = balance``. Classification has ``t_i = y_i`` and a
     balance of 0.

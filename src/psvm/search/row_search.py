@@ -17,15 +17,13 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from psvm import _core
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Fold, FoldProblem
 from psvm.search.grid import Grid
 from psvm.search.watch import SearchStopped
 
 Array = npt.NDArray[np.float64]
-
-# How far outside the margin a row is no support vector; as in cpp/fold_path.cpp.
-_OUTSIDE = 1e-3
 
 
 class RowSearch:
@@ -132,7 +130,7 @@ class RowSearch:
                 number,
                 problem.rows,
                 decision=held_out[None, :, number],
-                supports=(margin <= 1.0 + _OUTSIDE)[None],
+                supports=(margin <= 1.0 + _core.OUTSIDE_MARGIN)[None],
                 gap=model.dual_gap_[number : number + 1],
                 seconds=np.array([seconds / len(problems)]),
             )
