@@ -86,7 +86,8 @@ class PartRounds {
       });
     }
     const auto matrix = matrix_among(members);
-    // (Its own balance may differ, by rows at a bound outside: any intercept measures progress.)
+    // (Its own balance differs by rows at a bound outside: any intercept will do to measure progress,
+    // and the rounds are the same with that balance.)
     const KernelProblem part{{0},        {y.data(), target.data(), cost.data()},
                              problem_.p, problem_.fit_intercept,
                              kernel_row, problem_.balance};

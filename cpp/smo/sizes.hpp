@@ -34,7 +34,7 @@ constexpr index_t first_block = 512;
 // Rows of a stored part: 1 GB of float. Twice as many gain nothing over what they cost.
 constexpr index_t part_size = 16384;
 
-// Fewer current rows than this are not worth leaving behind.
+// Fewer current rows than this are not worth leaving behind (1024 measured equal).
 constexpr index_t few_rows = 4096;
 
 }  // namespace psvm
