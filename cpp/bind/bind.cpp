@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
 #include <optional>
 
 #include "kernel/kernel_rows.hpp"
@@ -173,28 +172,42 @@ auto rows_of(const Kernel<T>& kernel, const Indices& rows, int threads, const Ke
   return to_numpy(std::move(out), {rows.shape(0), static_cast<std::size_t>(n)});
 }
 
+// What Python states as a KernelProblem, with its arrays.
+struct StatedProblem {
+  std::vector<int> segments;
+  Vector<double> y, target, cost;
+  double p;
+  bool fit_intercept;
+  std::optional<Indices> kernel_row;
+  double balance;
+
+  // As the solver sees it, for a kernel with so many kernel rows in the segments.
+  KernelProblem over(index_t kernel_rows) const {
+    const std::size_t n = kernel_row ? kernel_row->shape(0) : static_cast<std::size_t>(kernel_rows);
+    if (n == 0 || y.shape(0) != n || target.shape(0) != n || cost.shape(0) != n)
+      throw nb::value_error("y, target and cost must have one value per row");
+    KernelProblem problem{segments, {y.data(), target.data(), cost.data()}, p, fit_intercept};
+    problem.balance = balance;
+    if (!kernel_row) return problem;
+    check_rows(*kernel_row, kernel_rows);
+    problem.kernel_row = as_rows(*kernel_row);
+    return problem;
+  }
+};
+
 template <class T>
-nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segments,
-               const Vector<double>& y, const Vector<double>& cost, double p, bool fit_intercept,
-               const Vector<double>& alpha, const std::optional<Vector<double>>& decision,
-               double tol, index_t max_iter, std::optional<double> max_time,
-               const nb::object& on_round, bool impatient, index_t max_steps, int threads,
-               Cancel* cancel) {
-  std::size_t n = 0;
-  for (const int s : segments) {
-    if (s < 0 || s >= kernel.rows->segments()) throw nb::index_error("segment out of range");
-    n += static_cast<std::size_t>(kernel.rows->length(s));
-  }
-  if (y.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n || n == 0 ||
-      (decision && decision->shape(0) != n))
-    throw nb::value_error("all vectors must have one value per row of the segments");
+nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, const StatedProblem& stated,
+               const Vector<double>& alpha, const Budget& budget,
+               const std::optional<Vector<double>>& decision, const nb::object& on_round,
+               int threads, Cancel* cancel) {
+  const auto kernel_rows =
+      static_cast<std::size_t>(for_segments(*kernel.rows, stated.segments, [](int, index_t) {}));
+  const KernelProblem problem = stated.over(static_cast<index_t>(kernel_rows));
+  const std::size_t n = stated.y.shape(0);
+  if (alpha.shape(0) != n || (decision && decision->shape(0) != kernel_rows))
+    throw nb::value_error("alpha needs one value per row, decision one per kernel row");
   WorkingSetStart start{{alpha.data(), alpha.data() + n}, {}, {}};
-  if (decision) {
-    start.decision.assign(decision->data(), decision->data() + n);
-    for (std::size_t i = 0; i < n; ++i) start.coef.push_back(y.data()[i] * start.alpha[i]);
-  }
-  const BinaryProblem problem{std::move(segments), y.data(), cost.data(), p, fit_intercept};
-  const Budget budget{tol, max_iter, max_time.value_or(infinity), impatient, max_steps};
+  if (decision) start.decision.assign(decision->data(), decision->data() + kernel_rows);
   const OnRound report = as_on_round(on_round);
   WorkingSetResult result = without_lock(threads, cancel, [&](RunControl& run) {
     return solve_working_set<T>(*kernel.rows, cache ? &cache->rows : nullptr, problem,
@@ -202,7 +215,7 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, std::vector<int> segmen
   });
   nb::dict out;
   out["alpha"] = to_numpy(std::move(result.alpha), {n});
-  out["decision"] = to_numpy(std::move(result.decision), {n});
+  out["decision"] = to_numpy(std::move(result.decision), {kernel_rows});
   out["status"] = result.status;
   out["n_iter"] = result.iterations;
   out["history"] = as_list(result.history);
@@ -295,10 +308,9 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
   });
   nb::class_<Cache<T>>(m, cache_name)
       .def(nb::init<const Kernel<T>&, double>(), "kernel"_a, "bytes"_a, nb::keep_alive<1, 2>());
-  m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "segments"_a, "y"_a, "cost"_a,
-        "p"_a, "fit_intercept"_a, "alpha"_a, "decision"_a.none(), "tol"_a, "max_iter"_a,
-        "max_time"_a.none(), "on_round"_a.none(), "impatient"_a, "max_steps"_a, "threads"_a,
-        "cancel"_a.none());
+  m.def("solve_working_set", &solve<T>, "kernel"_a, "cache"_a.none(), "problem"_a, "alpha"_a,
+        "budget"_a, nb::kw_only(), "decision"_a.none() = nb::none(),
+        "on_round"_a.none() = nb::none(), "threads"_a = 1, "cancel"_a.none() = nb::none());
 }
 
 }  // namespace
@@ -314,6 +326,11 @@ NB_MODULE(_core, m) {
           },
           nb::kw_only(), "tol"_a, "max_iter"_a = -1, "max_time"_a.none() = nb::none(),
           "impatient"_a = false, "max_steps"_a = -1);
+  nb::class_<StatedProblem>(m, "KernelProblem")
+      .def(nb::init<std::vector<int>, Vector<double>, Vector<double>, Vector<double>, double, bool,
+                    std::optional<Indices>, double>(),
+           nb::kw_only(), "segments"_a, "y"_a, "target"_a, "cost"_a, "p"_a, "fit_intercept"_a,
+           "kernel_row"_a.none() = nb::none(), "balance"_a = 0.0);
   nb::class_<Cancel>(m, "Cancel")
       .def(nb::init<>())
       .def("set", [](Cancel& c) { c.flag = true; })

@@ -48,34 +48,31 @@ FoldRows as_fold_rows(const Indices& indices, const Ranges& ranges, index_t colu
   return fold;
 }
 
-template <class T>
-nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* kernel,
-                   const Indices& train, const Vector<double>& y, const Vector<double>& cost,
-                   const Indices& held_out, const Ranges& train_columns,
-                   const Ranges& held_out_columns, bool fit_intercept, const Vector<double>& ps,
-                   const Vector<double>& Cs, const std::optional<Starts>& starts, double tol,
-                   index_t more_rounds, index_t max_steps, bool keep_alpha,
-                   const nb::object& on_cells, Cancel* cancel) {
-  if (gram.has_value() == (kernel != nullptr))
-    throw nb::value_error("either a Gram matrix or a kernel is needed");
-  FoldProblem<T> problem{};
-  index_t n = 0;
-  if (gram) {
-    const Square<const T> matrix = view(*gram);
-    n = matrix.size;
-    problem.kernel = {matrix.data, matrix.stride, nullptr};
-  } else {
-    n = kernel->rows->size();
-    problem.kernel = {nullptr, 0, &as_points(*kernel)};
+// What Python states as a FoldProblem, with its arrays.
+struct StatedFold {
+  Indices train;
+  Vector<double> y, cost;
+  Indices held_out;
+  Ranges train_columns, held_out_columns;
+  bool fit_intercept;
+
+  // As the solver sees it, for a kernel with so many rows.
+  template <class T>
+  FoldProblem<T> over(const FoldKernel<T>& kernel, index_t rows) const {
+    const std::size_t m = train.shape(0);
+    if (y.shape(0) != m || cost.shape(0) != m || m == 0)
+      throw nb::value_error("y and cost must have one value per training row");
+    return {kernel,      as_fold_rows(train, train_columns, rows),       y.data(),
+            cost.data(), as_fold_rows(held_out, held_out_columns, rows), fit_intercept};
   }
-  problem.train = as_fold_rows(train, train_columns, n);
-  problem.held_out = as_fold_rows(held_out, held_out_columns, n);
-  problem.y = y.data();
-  problem.cost = cost.data();
-  problem.fit_intercept = fit_intercept;
-  const std::size_t m = train.shape(0);
-  if (y.shape(0) != m || cost.shape(0) != m || m == 0)
-    throw nb::value_error("y and cost must have one value per training row");
+};
+
+template <class T>
+nb::dict fold_path(const FoldProblem<T>& problem, const Vector<double>& ps,
+                   const Vector<double>& Cs, const Precision& precision,
+                   const std::optional<Starts>& starts, const nb::object& on_cells,
+                   Cancel* cancel) {
+  const std::size_t m = problem.train.rows.size();
   if (ps.shape(0) != Cs.shape(0)) throw nb::value_error("ps and Cs differ in length");
   if (starts && (starts->shape(0) != ps.shape(0) || starts->shape(1) != m))
     throw nb::value_error("starts must have one row per cell and one column per training row");
@@ -88,7 +85,6 @@ nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* ke
       nb::gil_scoped_acquire lock;
       on_cells(count);
     };
-  const Precision precision{tol, more_rounds, max_steps, keep_alpha};
   FoldPathResult result = without_lock(1, cancel, [&](RunControl& run) {
     return solve_fold_path(problem, cells, precision, tell, run);
   });
@@ -101,7 +97,7 @@ nb::dict fold_path(const std::optional<Gram<const T>>& gram, const Kernel<T>* ke
   nb::dict out;
   out["decision"] = to_numpy(std::move(result.decision), {done, problem.held_out.rows.size()});
   out["supports"] = to_numpy(std::move(result.supports), {done, m});
-  if (keep_alpha) out["alpha"] = to_numpy(std::move(result.alpha), {done, m});
+  if (precision.keep_alpha) out["alpha"] = to_numpy(std::move(result.alpha), {done, m});
   out["gap"] = to_numpy(std::move(gap), {done});
   out["seconds"] = to_numpy(std::move(seconds), {done});
   return out;
@@ -140,11 +136,38 @@ void bind_fold_path(nb::module_& m) {
                      [&](RunControl& run) { rbf_of_distances(from, gamma, to, run); });
       },
       "distances"_a, "gamma"_a, "out"_a, "threads"_a, "cancel"_a.none());
+  m.attr("OUTSIDE_MARGIN") = outside_margin;
+  nb::class_<StatedFold>(m, "FoldProblem")
+      .def(nb::init<Indices, Vector<double>, Vector<double>, Indices, Ranges, Ranges, bool>(),
+           nb::kw_only(), "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a,
+           "held_out_columns"_a, "fit_intercept"_a);
+  nb::class_<Precision>(m, "Precision")
+      .def(nb::init<double, index_t, index_t, bool>(), nb::kw_only(), "tol"_a, "more_rounds"_a = 0,
+           "max_steps"_a = -1, "keep_alpha"_a = false);
+  // On a Gram matrix, or on points that its entries are computed from.
   const auto bind_path = [&]<class T>(T) {
-    m.def("solve_fold_path", &fold_path<T>, "gram"_a.noconvert().none(), "kernel"_a.none(),
-          "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a, "held_out_columns"_a,
-          "fit_intercept"_a, "ps"_a, "Cs"_a, "starts"_a.none(), "tol"_a, "more_rounds"_a,
-          "max_steps"_a, "keep_alpha"_a, "on_cells"_a.none(), "cancel"_a.none());
+    const auto on_matrix = [](const Gram<const T>& kernel, const StatedFold& fold,
+                              const Vector<double>& ps, const Vector<double>& Cs,
+                              const Precision& precision, const std::optional<Starts>& starts,
+                              const nb::object& on_cells, Cancel* cancel) {
+      const Square<const T> gram = view(kernel);
+      return fold_path(fold.over<T>({gram.data, gram.stride, nullptr}, gram.size), ps, Cs,
+                       precision, starts, on_cells, cancel);
+    };
+    const auto on_points = [](const Kernel<T>& kernel, const StatedFold& fold,
+                              const Vector<double>& ps, const Vector<double>& Cs,
+                              const Precision& precision, const std::optional<Starts>& starts,
+                              const nb::object& on_cells, Cancel* cancel) {
+      return fold_path(fold.over<T>({nullptr, 0, &as_points(kernel)}, kernel.rows->size()), ps, Cs,
+                       precision, starts, on_cells, cancel);
+    };
+    const auto bind = [&](const auto& function) {
+      m.def("solve_fold_path", function, "kernel"_a.noconvert(), "problem"_a, "ps"_a, "Cs"_a,
+            "precision"_a, nb::kw_only(), "starts"_a.none() = nb::none(),
+            "on_cells"_a.none() = nb::none(), "cancel"_a.none() = nb::none());
+    };
+    bind(on_matrix);
+    bind(on_points);
   };
   bind_path(float{});
   bind_path(double{});

@@ -3,11 +3,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
-#include "linear/best_intercept.hpp"
+#include "linear/coordinate_step.hpp"
 
 namespace psvm {
+
+using Weighted = std::pair<double, double>;  // a key and its weight
+
+// The key at which the weights, added up by rising key, first reach the target. Quickselect; the
+// items are reordered.
+inline double weighted_quantile(std::vector<Weighted>& items, double target) {
+  auto begin = items.begin(), end = items.end();
+  while (end - begin > 1) {
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end);
+    double below = 0.0;
+    for (auto item = begin; item != middle; ++item) below += item->second;
+    if (below >= target) {
+      end = middle;
+    } else {
+      target -= below;
+      begin = middle;
+    }
+  }
+  return begin->first;
+}
 
 // p = 1: free variables, along which the dual is flat near the optimum, share the imbalance by
 // their room; if that is too small, rows at a bound follow, those nearest to moving first. Returns

@@ -18,9 +18,10 @@
 #include <numeric>
 
 #include "linear/balance.hpp"
-#include "linear/best_intercept.hpp"
 #include "linear/best_scale.hpp"
 #include "linear/face_newton.hpp"
+#include "loss/intercept.hpp"
+#include "loss/separable.hpp"
 
 namespace psvm {
 namespace {
@@ -232,9 +233,7 @@ class CoordinateSolver {
         scale = feasible;
         primal = norm_term * scale * scale;
       }
-      // Any separating w has |w| >= sum alpha y t / |w(alpha)|, that is a margin of at most
-      // |w(alpha)| / sum alpha y t. Below a millionth of the data's radius nothing separates.
-      unbounded_ |= total > 0.0 && 2.0 * norm_term < 1e-12 * radius_ * total * total;
+      unbounded_ |= proves_inseparable(total, 2.0 * norm_term, radius_);
     }
     keep_best(pass, primal, b, scale);
     wake(b);
@@ -249,7 +248,11 @@ class CoordinateSolver {
   // thousandth of P(0, 0).
   double best_intercept() const {
     const double precision = 1e-3 * (dual_ > 0.0 ? budget_.tol * dual_ : lost_at_zero_);
-    return BestIntercept(loss_, variables_, decision_).find(b_, precision);
+    const auto row = [&](std::size_t i) {
+      const Variable& v = variables_[i];
+      return ThresholdRow{v.y * v.goal - decision_[i], v.cost, v.y};
+    };
+    return InterceptSearch().best(loss_, variables_.size(), row, b_, {.loss = precision});
   }
 
   void keep_best(index_t pass, double primal, double b, double scale) {

@@ -10,6 +10,7 @@
 
 #include "kernel/kernel_rows.hpp"
 #include "smo/block_smo.hpp"
+#include "smo/sizes.hpp"
 
 namespace psvm {
 
@@ -56,7 +57,7 @@ template <class T>
 class BlockMembers {
  public:
   explicit BlockMembers(const KernelRows<T>& kernel)
-      : kernel_(kernel), keeps_places_(kernel.work_per_entry() > cheap_) {}
+      : kernel_(kernel), keeps_places_(!is_cheap(kernel.work_per_entry())) {}
 
   // Rows of the problem by place.
   const std::vector<index_t>& rows() const { return rows_; }
@@ -103,9 +104,6 @@ class BlockMembers {
   }
 
  private:
-  // Features up to which an entry is computed sooner than mirrored (10, 22 and 54 measured).
-  static constexpr double cheap_ = 64;
-
   const KernelRows<T>& kernel_;
   const bool keeps_places_;
   std::vector<index_t> rows_, joined_;

@@ -174,7 +174,6 @@ class BlockSolver {
       if (violation < 0.5 * refreshed_at) refreshed_at = refresh_curvatures(violation);
       if ((result_.steps & 1023) == 0) control.check();
     }
-    result_.violation = violation;
     return result_;
   }
 

@@ -11,7 +11,7 @@ namespace psvm {
 
 // The variables of one working set. Everything outside stays fixed; it enters through `score`.
 //
-//   score_k = y_k - decision_k - y_k slack_of(alpha_k) - b
+//   score_k = t_k - decision_k - y_k slack_of(alpha_k) - b
 //
 // (shifted by the intercept b, so that float keeps its digits near the optimum). Variable k may
 // grow y_k alpha_k ("up") or shrink it ("low"); the block is optimal when no up-score exceeds a
@@ -34,7 +34,6 @@ struct Block {
 
 struct BlockResult {
   index_t steps = 0;
-  double violation = 0.0;   // max up-score minus min low-score at the end
   bool indefinite = false;  // met a clearly negative K_ii + K_jj - 2 K_ij
   bool unbounded = false;   // met a pair along which the dual grows for ever
 };

@@ -1,4 +1,4 @@
-// Decision values sum_j coef_j K(x_i, x_j) of all rows of a problem, kept up to date as
+// Decision values sum_j coef_j K(x_i, x_j) of all kernel rows of a problem, kept up to date as
 // coefficients change.
 //
 // Rows that cannot matter for a while may be left behind ("stale") and brought up to date later:
@@ -12,6 +12,7 @@
 
 #include "kernel/kernel_rows.hpp"
 #include "kernel/row_cache.hpp"
+#include "smo/sizes.hpp"
 
 namespace psvm {
 
@@ -27,14 +28,14 @@ class DecisionValues {
     }
     values_.assign(rows_.size(), 0.0);
     coef_.assign(rows_.size(), 0.0);
-    if (kernel.work_per_entry() <= recompute_below) cache_ = nullptr;
+    if (is_cheap(kernel.work_per_entry())) cache_ = nullptr;
   }
 
   index_t size() const { return static_cast<index_t>(rows_.size()); }
   double operator[](std::size_t i) const { return values_[i]; }
   const std::vector<double>& values() const { return values_; }
   const std::vector<double>& coef() const { return coef_; }
-  // Number in the kernel matrix of row i of the problem.
+  // Number in the kernel matrix of kernel row i of the problem.
   index_t kernel_row(index_t i) const { return rows_[at(i)]; }
   // coef' K coef, from the changes: exact as long as no stale row changes.
   double squared_norm() const { return squared_norm_; }
@@ -177,9 +178,6 @@ class DecisionValues {
     std::vector<index_t> rows;
     std::vector<double> coef;
   };
-
-  // Rows with at most this many features are recomputed rather than cached: cheaper than memory.
-  static constexpr double recompute_below = 64;
 
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 

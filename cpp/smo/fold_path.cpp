@@ -12,13 +12,10 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <optional>
 
-#include "loss/intercept_search.hpp"
-#include "smo/block_sizes.hpp"
-#include "smo/block_smo.hpp"
 #include "smo/held_out_values.hpp"
-#include "smo/row_states.hpp"
+#include "smo/round.hpp"
+#include "smo/sizes.hpp"
 #include "smo/violators.hpp"
 
 namespace psvm {
@@ -29,12 +26,12 @@ namespace {
 constexpr double exchanged_of_stored = 0.25, exchanged_of_computed = 0.45;
 // Variables of a block at most (512 measured equal, 1024 a fifth slower on magic04).
 constexpr index_t most_variables = 768;
-// Rounds after which a cell is left as it is, and how often its progress is looked at.
+// Rounds after which a cell is left as it is, and how often its progress is looked at. (Of 24 cells
+// up to C = 1e5 all are solved; 3 are not with patience of 300, 5 with a window of 10, and patience
+// of 30000 or a window of 100 take as long.)
 constexpr index_t most_rounds = 3000, window = 40;
 // The gap beyond which further rounds only move the last digits.
 constexpr double best_gap = 1e-12;
-// How far outside the margin a row is no support vector.
-constexpr double outside = 1e-3;
 
 template <class T>
 class FoldPath {
@@ -52,6 +49,7 @@ class FoldPath {
         cost_(n_, 0.0),
         decision_(n_, 0.0),
         every_(n_),
+        round_(problem.fit_intercept, 0.0, precision.tol),
         slot_of_(n_, -1) {
     std::iota(every_.begin(), every_.end(), index_t(0));
     for (const ColumnRange& range : problem.train.columns)
@@ -63,28 +61,21 @@ class FoldPath {
   CellOutcome solve(const PathCell& cell) {
     const double start = run_.seconds();
     begin(cell);
+    Outlook outlook(precision_.tol, window, static_cast<double>(most_rounds));
     CellOutcome outcome{};
-    double then_gap = infinity, then_dual = -infinity;
     index_t more = precision_.more_rounds;
-    steps_left_ =
-        precision_.max_steps < 0 ? std::numeric_limits<index_t>::max() : precision_.max_steps;
+    round_.limit_steps(precision_.max_steps);
     for (index_t round = 0;; ++round) {
-      certify();
-      outcome = {gap_, run_.seconds() - start, round};
-      if (gap_ <= precision_.tol && (more-- <= 0 || gap_ <= best_gap)) break;
-      if (round >= most_rounds || steps_left_ == 0) break;
-      if (round % window == window - 1) {
-        if (hopeless(then_gap, then_dual)) break;
-        then_gap = gap_;
-        then_dual = dual_;
-      }
+      train_.copy(decision_);
+      const Proof proof = round_.certify(decision_);
+      outcome = {proof.gap, run_.seconds() - start};
+      if (proof.gap <= precision_.tol && (more-- <= 0 || proof.gap <= best_gap)) break;
+      if (round >= most_rounds || round_.steps_left() == 0 || outlook.hopeless(proof)) break;
       exchange();
       if (solve_block_of() == 0) break;
       run_.check();
     }
-    if (problem_.fit_intercept)
-      intercept_ =
-          intercepts_.best(*loss_, problem_.y, cost_.data(), decision_.data(), n_, intercept_);
+    intercept_ = round_.best_intercept(decision_);
     if (slack_of_first_.empty()) keep_slacks();
     return outcome;
   }
@@ -98,16 +89,18 @@ class FoldPath {
   void finish_held_out(RunControl& run) { held_out_.finish(run); }
   std::size_t held_out_finished() const { return held_out_.finished(); }
 
-  std::vector<double> alpha() const { return rows_->alphas(); }
+  std::vector<double> alpha() const { return rows().alphas(); }
 
   // By the margin, not by alpha: of copies of a row on the margin the solver may have taken any.
   void supports(std::uint8_t* out) const {
     for (std::size_t k = 0; k < n_; ++k)
-      out[k] = problem_.y[k] * (decision_[k] + intercept_) <= 1.0 + outside ? 1 : 0;
+      out[k] = problem_.y[k] * (decision_[k] + intercept_) <= 1.0 + outside_margin ? 1 : 0;
   }
 
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+  RowStates& rows() { return round_.rows(); }
+  const RowStates& rows() const { return round_.rows(); }
   // Some rows as points, where the matrix is not stored.
   std::unique_ptr<Points<T>> pick(const FoldRows& some) const {
     return problem_.kernel.gram ? nullptr : problem_.kernel.points->pick(some.rows);
@@ -123,7 +116,7 @@ class FoldPath {
   // last p at its first C have under the new loss.
   void begin(const PathCell& cell) {
     const bool cold = !loss_, same_p = !cold && loss_->p == cell.p;
-    std::vector<double> alpha = cold ? std::vector<double>(n_, 0.0) : rows_->alphas();
+    std::vector<double> alpha = cold ? std::vector<double>(n_, 0.0) : rows().alphas();
     if (!same_p) loss_ = std::make_unique<PNormHinge>(cell.p);
     const index_t usual = usual_block(0.0, static_cast<index_t>(n_), cell.p);
     capacity_ = std::max(members_.size(), at(std::min(usual, most_variables)));
@@ -136,11 +129,11 @@ class FoldPath {
       if (!same_p) start_from_slacks(alpha);
       // Free variables of the hinge hardly depend on C: where they are most of the support vectors, the
       // last alpha is the better start (satimage, spambase: the search a seventh faster).
-      const bool mostly_free = loss_->bounded() && same_p && 2 * rows_->free() > rows_->support();
+      const bool mostly_free = loss_->bounded() && same_p && 2 * rows().free() > rows().support();
       const double t = best_multiple(alpha);
       if (!mostly_free || t < 1.0) multiply(alpha, t);
     }
-    rows_.emplace(*loss_, problem_.y, cost_.data(), alpha);
+    round_.start(*loss_, {problem_.y, problem_.y, cost_.data()}, alpha);
   }
 
   void multiply(std::vector<double>& alpha, double t) {
@@ -209,52 +202,10 @@ class FoldPath {
     return low > 0.0 ? low : high;
   }
 
-  // --- 1. certify ------------------------------------------------------------------------------
-
-  void certify() {
-    train_.copy(decision_);
-    ExtremeScores extremes = rows_->extremes(decision_.data());
-    if (!problem_.fit_intercept) {
-      extremes.max_up = std::max(extremes.max_up, 0.0);
-      extremes.min_low = std::min(extremes.min_low, 0.0);
-    }
-    middle_ = problem_.fit_intercept ? 0.5 * (extremes.max_up + extremes.min_low) : 0.0;
-    intercept_ = good_intercept(extremes.min_low, extremes.max_up);
-    const RowSums sums = rows_->sums(decision_.data(), intercept_);
-    // As in certificate.py: a sum of non-negative terms below zero is rounding.
-    const double magnitude = 0.5 * std::abs(sums.squared_norm) + sums.lost;
-    enough_ = 0.01 * std::max(sums.difference, precision_.tol * magnitude);
-    dual_ = 0.5 * sums.squared_norm + sums.lost - sums.difference;
-    gap_ = !std::isfinite(sums.difference) || sums.difference < -1e-6 * magnitude
-               ? infinity
-               : std::max(sums.difference, 0.0) / std::max(magnitude, 1e-300);
-  }
-
-  // The minimiser, which lies between the extreme scores, to a few digits: any b gives a valid gap.
-  double good_intercept(double low, double high) {
-    if (!problem_.fit_intercept) return 0.0;
-    if (!(low < high)) return middle_;
-    if (loss_->bounded())
-      return rows_->hinge_intercept(decision_.data(), low, high, intercept_, enough_);
-    return intercepts_.between(*loss_, problem_.y, cost_.data(), decision_.data(), n_, low, high,
-                               intercept_, 0.01);
-  }
-
-  // Whether gap and dual agree that the goal is thousands of rounds away.
-  bool hopeless(double then_gap, double then_dual) const {
-    if (std::isinf(then_gap)) return false;
-    const double rounds = static_cast<double>(window);
-    const double by_gap = std::log(gap_ / precision_.tol) * rounds / std::log(then_gap / gap_);
-    const double gained = std::max(dual_ - then_dual, 0.0);
-    const double by_dual = gap_ * std::abs(dual_) * rounds / gained;
-    const auto far = static_cast<double>(most_rounds);
-    return (!(gap_ < then_gap) || by_gap > far) && !(by_dual < far);
-  }
-
   // --- 2. exchange -----------------------------------------------------------------------------
 
   void exchange() {
-    all_tie_ = rows_->support() == 0;
+    all_tie_ = rows().support() == 0;
     if (members_.size() < capacity_)
       enlarge();
     else if (capacity_ < n_)
@@ -264,8 +215,8 @@ class FoldPath {
   }
 
   // The worst violators outside the block, of either side.
-  std::vector<std::size_t> worst(std::size_t count) {
-    std::vector<std::size_t> incoming;
+  std::vector<index_t> worst(std::size_t count) {
+    std::vector<index_t> incoming;
     take_worst(true, count / 2, incoming);
     take_worst(false, count - incoming.size(), incoming);
     return incoming;
@@ -274,40 +225,40 @@ class FoldPath {
   // Fills the block to its capacity: with violators, then with any rows.
   void enlarge() {
     const bool whole = capacity_ == n_;
-    for (const std::size_t k :
-         whole ? std::vector<std::size_t>{} : worst(capacity_ - members_.size()))
+    for (const index_t k : whole ? std::vector<index_t>{} : worst(capacity_ - members_.size()))
       add_member(k);
-    for (std::size_t k = 0; k < n_ && members_.size() < capacity_; ++k)
-      if (slot_of_[k] < 0) add_member(k);
-    born_.resize(capacity_, round_);
-    block_.resize(static_cast<index_t>(capacity_), !problem_.fit_intercept);
+    for (const index_t k : every_)
+      if (members_.size() < capacity_ && slot_of_[at(k)] < 0) add_member(k);
+    born_.resize(capacity_, exchanges_);
+    round_.block().resize(static_cast<index_t>(capacity_), !problem_.fit_intercept);
     std::vector<index_t> slots(capacity_);
     std::iota(slots.begin(), slots.end(), index_t(0));
     gather(slots);
   }
 
-  void add_member(std::size_t k) {
-    slot_of_[k] = static_cast<index_t>(members_.size());
+  void add_member(index_t k) {
+    slot_of_[at(k)] = static_cast<index_t>(members_.size());
     members_.push_back(k);
   }
 
   // The worst violators outside the block of one side; at a cold start, where rows tie, at random.
-  void take_worst(bool up, std::size_t count, std::vector<std::size_t>& incoming) {
+  void take_worst(bool up, std::size_t count, std::vector<index_t>& incoming) {
     const auto taken = [&](index_t k) { return slot_of_[at(k)] >= 0; };
-    for (const auto& violator : all_tie_ ? violators_.some(*rows_, middle_, up, count, taken)
-                                         : violators_.worst(*rows_, middle_, up, count, taken))
-      incoming.push_back(at(violator.row));
+    for (const auto& violator : all_tie_
+                                    ? violators_.some(rows(), round_.middle(), up, count, taken)
+                                    : violators_.worst(rows(), round_.middle(), up, count, taken))
+      incoming.push_back(violator.row);
   }
 
   // Incoming variables take the slots of the oldest members, those that are not free first.
-  void replace(const std::vector<std::size_t>& incoming) {
-    ++round_;
+  void replace(const std::vector<index_t>& incoming) {
+    ++exchanges_;
     // One number per slot that sorts by: is it free, since when, which.
     const auto capacity = static_cast<index_t>(capacity_),
                count = static_cast<index_t>(incoming.size());
     std::vector<index_t> keys(capacity_);
     for (std::size_t s = 0; s < capacity_; ++s) {
-      const index_t age = born_[s] + (rows_->is_free(members_[s]) ? round_ + 1 : 0);
+      const index_t age = born_[s] + (rows().is_free(at(members_[s])) ? exchanges_ + 1 : 0);
       keys[s] = age * capacity + static_cast<index_t>(s);
     }
     std::nth_element(keys.begin(), keys.begin() + count, keys.end());
@@ -315,11 +266,11 @@ class FoldPath {
     for (index_t v = 0; v < count; ++v) slots.push_back(keys[at(v)] % capacity);
     std::sort(slots.begin(), slots.end());
     for (std::size_t v = 0; v < incoming.size(); ++v) {
-      slot_of_[members_[at(slots[v])]] = -1;
+      slot_of_[at(members_[at(slots[v])])] = -1;
       members_[at(slots[v])] = incoming[v];
-      born_[at(slots[v])] = round_;
+      born_[at(slots[v])] = exchanges_;
     }
-    for (std::size_t v = 0; v < incoming.size(); ++v) slot_of_[incoming[v]] = slots[v];
+    for (std::size_t v = 0; v < incoming.size(); ++v) slot_of_[at(incoming[v])] = slots[v];
     gather(slots);
   }
 
@@ -327,27 +278,28 @@ class FoldPath {
   void gather(const std::vector<index_t>& slots) {
     if (!points_) return gather_stored(slots);
     // Of few features all entries are computed sooner than those of the joined are mirrored.
-    const std::vector<index_t> all(members_.begin(), members_.end());
-    points_->between(all, all, block_.gram.data(), block_.stride, run_);
-    for (std::size_t s = 0; s < all.size(); ++s)
-      block_.gram[s * at(block_.stride) + s] = block_.diagonal[s] =
-          static_cast<T>(points_->diagonal()[members_[s]]);
+    Block<T>& block = round_.block();
+    points_->between(members_, members_, block.gram.data(), block.stride, run_);
+    for (std::size_t s = 0; s < members_.size(); ++s)
+      block.gram[s * at(block.stride) + s] = block.diagonal[s] =
+          static_cast<T>(points_->diagonal()[at(members_[s])]);
   }
 
   // The same from the stored matrix. While one row is picked from, the next one is fetched from memory.
   // (Picking a row only when a step needs it measured a quarter slower: that waits for memory.)
   void gather_stored(const std::vector<index_t>& slots) {
-    const index_t stride = block_.stride;
+    Block<T>& block = round_.block();
+    const index_t stride = block.stride;
     const std::size_t size = members_.size();
     places_.resize(size);
-    for (std::size_t t = 0; t < size; ++t) places_[t] = at(problem_.train.rows[members_[t]]);
+    for (std::size_t t = 0; t < size; ++t) places_[t] = at(problem_.train.rows[at(members_[t])]);
     constexpr std::size_t picks = 16;
     const std::size_t lines_per_picks = lines_.size() * picks / std::max(size, picks) + 1;
     for (std::size_t v = 0; v < slots.size(); ++v) {
       const index_t s = slots[v];
-      const T* from = row(members_[at(s)]);
-      const T* next = row(members_[at(slots[std::min(v + 1, slots.size() - 1)])]);
-      T* to = block_.gram.data() + s * stride;
+      const T* from = row(at(members_[at(s)]));
+      const T* next = row(at(members_[at(slots[std::min(v + 1, slots.size() - 1)])]));
+      T* to = block.gram.data() + s * stride;
       std::size_t line = 0;
       for (std::size_t first = 0; first < size; first += picks) {
         const std::size_t last_line = std::min(line + lines_per_picks, lines_.size());
@@ -355,12 +307,12 @@ class FoldPath {
         const std::size_t end = std::min(first + picks, size);
         for (std::size_t t = first; t < end; ++t) to[t] = from[places_[t]];
       }
-      block_.diagonal[at(s)] = to[s];
+      block.diagonal[at(s)] = to[s];
     }
     if (slots.size() == size) return;
     // The mirrored columns, some rows of the block at a time: what is read and written is in cache.
     constexpr std::size_t rows_at_once = 16;
-    T* gram = block_.gram.data();
+    T* gram = block.gram.data();
     for (std::size_t first = 0; first < size; first += rows_at_once) {
       const auto begin = static_cast<index_t>(first);
       const auto end = static_cast<index_t>(std::min(size, first + rows_at_once));
@@ -373,28 +325,10 @@ class FoldPath {
 
   // Returns how many variables changed.
   std::size_t solve_block_of() {
-    const std::size_t size = members_.size();
-    for (std::size_t s = 0; s < size; ++s) {
-      const std::size_t k = members_[s];
-      block_.y[s] = problem_.y[k];
-      block_.cost[s] = cost_[k];
-      block_.alpha[s] = rows_->alpha(k);
-      block_.slack[s] = rows_->slack(k);
-      block_.score[s] = static_cast<T>(rows_->score(k) - middle_);
-    }
-    if (!problem_.fit_intercept) block_.score[size] = T(0);
-    // A tenth of the violation, at most 40 steps per variable, as in working_set.cpp.
-    const double floor = 4.0 * std::numeric_limits<T>::epsilon();
-    const index_t most = std::min(40 * static_cast<index_t>(size), steps_left_);
-    steps_left_ -= solve_block(block_, *loss_, 0.1, floor, most, run_).steps;
+    const BlockChanges changes = round_.solve(members_, run_);
     std::vector<index_t> changed;
-    for (std::size_t s = 0; s < size; ++s) {
-      const std::size_t k = members_[s];
-      if (block_.alpha[s] == rows_->alpha(k)) continue;
-      rows_->set(k, block_.alpha[s], block_.slack[s]);
-      changed.push_back(static_cast<index_t>(k));
-    }
-    train_.follow(changed, rows_->coef(), run_);
+    for (const index_t slot : changes.places) changed.push_back(members_[at(slot)]);
+    train_.follow(changed, rows().coef(), run_);
     return changed.size();
   }
 
@@ -409,16 +343,15 @@ class FoldPath {
   HeldOutValues<T> held_out_;
   std::vector<double> cost_, decision_;  // one value per training row
   std::vector<index_t> every_;           // training row
-  std::optional<RowStates> rows_;
   std::vector<double> slack_of_first_;
-  double middle_ = 0.0, intercept_ = 0.0, enough_ = 0.0, gap_ = infinity, dual_ = -infinity;
-  InterceptSearch intercepts_;
-  // The block: its variables by slot, the round each came in, and the slot of every variable.
-  Block<T> block_;
-  std::vector<std::size_t> members_, places_;
+  double intercept_ = 0.0;
+  Round<T> round_;
+  // The block: its variables by slot, the exchange each came in, and the slot of every variable.
+  std::vector<index_t> members_;
+  std::vector<std::size_t> places_;
   std::vector<index_t> born_, slot_of_;
   bool all_tie_ = true;  // the scores of a class, at alpha = 0
-  index_t round_ = 0, steps_left_ = 0;
+  index_t exchanges_ = 0;
   Violators violators_;
   std::vector<index_t> lines_;  // training columns a cache line apart
 };

@@ -36,8 +36,12 @@ struct Precision {
 
 struct CellOutcome {
   double gap, seconds;
-  index_t rounds;
 };
+
+// How far outside the margin a row is no support vector. At a gap of 1e-4 this counts within 2 % of
+// those of the exact solution (magic04, satimage, p = 1 and 1.5, C = 1 and 100); 1e-4 misses up to
+// 17 %, 1e-2 counts up to 5 % too many.
+inline constexpr double outside_margin = 1e-3;
 
 struct FoldPathResult {
   std::vector<CellOutcome> cells;      // fewer than asked for if the run was cancelled

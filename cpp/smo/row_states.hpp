@@ -17,9 +17,18 @@ struct ExtremeScores {
   double max_up, min_low;
 };
 
+// The rows of a dual problem. Row i has a slack of max(0, y_i (t_i - f_i - b)), where f_i is its
+// decision value: sign, target and cost. In classification the target is the sign.
+struct DualRows {
+  const double* y;       // -1 or +1
+  const double* target;  // t
+  const double* cost;    // > 0; all infinite for a hard margin
+};
+
 // Sums over all rows.
 struct RowSums {
-  double alpha, lost, conjugate;
+  double linear;  // sum_i alpha_i y_i t_i
+  double lost, conjugate;
   double difference;    // primal minus dual, as a sum of non-negative terms
   double squared_norm;  // coef' K coef, if the decision values are up to date
 };
@@ -29,7 +38,7 @@ struct RowSums {
 struct RowPass {
   index_t n;
   const double* decision;
-  const double *y, *cost, *alpha, *target, *up, *low;
+  const double *aim, *cost, *coef, *signed_cost, *up, *low;
   double* score;
   double b = 0.0;
   ExtremeScores extremes{};
@@ -43,7 +52,7 @@ struct RowPass {
   const double* decision_at(index_t k) const { return k + lanes <= n ? decision + k : tail; }
 };
 
-// score = target - decision, and its extremes.
+// score = aim - decision, and its extremes.
 struct ScorePass {
   template <class Arch>
   static PSVM_INLINE void run(RowPass* pass) {
@@ -52,7 +61,7 @@ struct ScorePass {
     for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
       const double* decision = pass->decision_at(k0);
       for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
-        const V score = load<V>(pass->target + k0 + k) - load<V>(decision + k);
+        const V score = load<V>(pass->aim + k0 + k) - load<V>(decision + k);
         store<V>(pass->score + k0 + k, score);
         max_up = vmax<V>(score + load<V>(pass->up + k0 + k), max_up);
         min_low = vmin<V>(score + load<V>(pass->low + k0 + k), min_low);
@@ -66,31 +75,30 @@ struct ScorePass {
   }
 };
 
-// The sums of a certificate at p = 1, where the conjugate is 0.
+// The sums of a certificate at p = 1, where the conjugate is 0 and a row aims at its target.
 struct HingeSumsPass {
   template <class Arch>
   static PSVM_INLINE void run(RowPass* pass) {
     using V = Vec<double, Arch>;
-    const V b = broadcast<V>(pass->b), one = broadcast<V>(1.0);
-    V total{}, lost{}, difference{}, norm{};
+    const V b = broadcast<V>(pass->b);
+    V linear{}, lost{}, difference{}, norm{};
     for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
       const double* decision = pass->decision_at(k0);
       for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
-        const V y = load<V>(pass->y + k0 + k), f = load<V>(decision + k);
-        const V xi = one - y * (f + b);
-        const V alpha = load<V>(pass->alpha + k0 + k);
-        const V own = load<V>(pass->cost + k0 + k) * vmax<V>(xi, V{});
-        total += alpha;
+        const V target = load<V>(pass->aim + k0 + k), f = load<V>(decision + k);
+        const V coef = load<V>(pass->coef + k0 + k), beside = target - (f + b);
+        const V own = vmax<V>(load<V>(pass->signed_cost + k0 + k) * beside, V{});
+        linear += coef * target;
         lost += own;
-        difference += own - alpha * xi;
-        norm += alpha * y * f;
+        difference += own - coef * beside;
+        norm += coef * f;
       }
     }
-    pass->sums = {sum_of<V>(total), sum_of<V>(lost), 0.0, sum_of<V>(difference), sum_of<V>(norm)};
+    pass->sums = {sum_of<V>(linear), sum_of<V>(lost), 0.0, sum_of<V>(difference), sum_of<V>(norm)};
   }
 };
 
-// p = 1: the cost of all rows that b has passed, whose threshold y - decision is smaller.
+// p = 1: the cost of all rows that b has passed, whose threshold target - decision is smaller.
 struct PassedCostPass {
   template <class Arch>
   static PSVM_INLINE void run(RowPass* pass) {
@@ -100,7 +108,7 @@ struct PassedCostPass {
     for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
       const double* decision = pass->decision_at(k0);
       for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
-        const V threshold = load<V>(pass->y + k0 + k) - load<V>(decision + k);
+        const V threshold = load<V>(pass->aim + k0 + k) - load<V>(decision + k);
         passed += threshold < b ? load<V>(pass->cost + k0 + k) : V{};
       }
     }
@@ -132,26 +140,30 @@ struct BeyondPass {
 
 class RowStates {
  public:
-  RowStates(const PNormHinge& loss, const double* y, const double* cost,
-            const std::vector<double>& alpha)
-      : loss_(loss), n_(alpha.size()), hard_margin_(n_ > 0 && std::isinf(cost[0])) {
+  RowStates(const PNormHinge& loss, const DualRows& rows, const std::vector<double>& alpha)
+      : loss_(loss), n_(alpha.size()), hard_margin_(n_ > 0 && std::isinf(rows.cost[0])) {
     const auto lanes = static_cast<std::size_t>(RowPass::lanes);
     const std::size_t padded = (n_ + lanes - 1) / lanes * lanes;
     y_.assign(padded, 1.0);
     cost_.assign(padded, 0.0);
-    for (auto* zeros : {&alpha_, &slack_, &coef_, &target_, &score_}) zeros->assign(padded, 0.0);
+    for (auto* zeros : {&target_, &signed_cost_, &alpha_, &slack_, &coef_, &aim_, &score_})
+      zeros->assign(padded, 0.0);
     beyond_.resize(padded + 1);
     up_.assign(padded, -infinity);
     low_.assign(padded, infinity);
-    std::copy(y, y + n_, y_.begin());
-    std::copy(cost, cost + n_, cost_.begin());
+    std::copy(rows.y, rows.y + n_, y_.begin());
+    std::copy(rows.target, rows.target + n_, target_.begin());
+    std::copy(rows.cost, rows.cost + n_, cost_.begin());
     for (std::size_t i = 0; i < n_; ++i) {
-      if (y[i] > 0) positive_cost_ += cost[i];
-      set(i, alpha[i], loss.slack_of(alpha[i], cost[i]));
+      signed_cost_[i] = y_[i] * cost_[i];
+      if (y_[i] > 0) positive_cost_ += cost_[i];
+      set(i, alpha[i], loss.slack_of(alpha[i], cost_[i]));
     }
   }
 
+  bool hard_margin() const { return hard_margin_; }
   double y(std::size_t i) const { return y_[i]; }
+  double target(std::size_t i) const { return target_[i]; }
   double cost(std::size_t i) const { return cost_[i]; }
   double alpha(std::size_t i) const { return alpha_[i]; }
   double slack(std::size_t i) const { return slack_[i]; }
@@ -160,7 +172,7 @@ class RowStates {
   }
   // y alpha
   const std::vector<double>& coef() const { return coef_; }
-  // y - decision - y slack, as of the last `extremes`.
+  // target - decision - y slack, as of the last `extremes`.
   double score(std::size_t i) const { return score_[i]; }
 
   bool below_bound(std::size_t i) const { return !loss_.bounded() || alpha_[i] < cost_[i]; }
@@ -190,7 +202,7 @@ class RowStates {
     alpha_[i] = alpha;
     slack_[i] = slack;
     coef_[i] = y_[i] * alpha;
-    target_[i] = y_[i] * (1.0 - slack);
+    aim_[i] = target_[i] - y_[i] * slack;
     support_ += alpha > 0.0;
     free_ += is_free(i);
     show(i);
@@ -221,10 +233,11 @@ class RowStates {
     }
     RowSums sums{};
     for (std::size_t i = 0; i < n_; ++i) {
-      sums.alpha += alpha_[i];
+      sums.linear += coef_[i] * target_[i];
       sums.squared_norm += coef_[i] * decision[i];
       if (hard_margin_) continue;
-      const double xi = 1.0 - y_[i] * (decision[i] + b), own = loss_.value(xi, cost_[i]);
+      const double xi = y_[i] * (target_[i] - (decision[i] + b));
+      const double own = loss_.value(xi, cost_[i]);
       const double conjugate = loss_.conjugate(alpha_[i], slack_[i]);
       sums.lost += own;
       sums.conjugate += conjugate;
@@ -233,35 +246,6 @@ class RowStates {
     return sums;
   }
 
-  // p = 1: an intercept between `low` and `high` from which no other saves more than `enough` of the
-  // sum of losses. From `start` on the root of the slope is bracketed, then narrowed (regula falsi).
-  double hinge_intercept(const double* decision, double low, double high, double start,
-                         double enough) {
-    double at_low = 0.0, at_high = 0.0, reach = 0.05 * (high - low), b = start;
-    for (int step = 0;; ++step) {
-      if (!(b > low && b < high)) b = 0.5 * (low + high);
-      const double slope = hinge_slope(decision, b);
-      const double saves = std::abs(slope) * (slope < 0.0 ? high - b : b - low);
-      if (saves <= enough || step == 20) return b;
-      (slope < 0.0 ? low : high) = b;
-      (slope < 0.0 ? at_low : at_high) = slope;
-      (slope < 0.0 ? at_high : at_low) *= 0.5;  // lest one end stays for ever
-      if (at_low < 0.0 && at_high > 0.0) {
-        b = low + (high - low) * at_low / (at_low - at_high);
-      } else {
-        b += slope < 0.0 ? reach : -reach;
-        reach *= 4.0;
-      }
-    }
-  }
-
-  // The part of the difference that a row makes.
-  double difference(std::size_t i, double decision, double b) const {
-    const double xi = 1.0 - y_[i] * (decision + b);
-    return loss_.value(xi, cost_[i]) - alpha_[i] * xi + loss_.conjugate(alpha_[i], slack_[i]);
-  }
-
- private:
   // p = 1: the slope over b of the sum of losses. Below all thresholds it is minus the cost of the
   // positive rows, and it rises by the cost of every row passed.
   double hinge_slope(const double* decision, double b) {
@@ -271,9 +255,16 @@ class RowStates {
     return pass.passed_cost - positive_cost_;
   }
 
+  // The part of the difference that a row makes.
+  double difference(std::size_t i, double decision, double b) const {
+    const double xi = y_[i] * (target_[i] - (decision + b));
+    return loss_.value(xi, cost_[i]) - alpha_[i] * xi + loss_.conjugate(alpha_[i], slack_[i]);
+  }
+
+ private:
   RowPass pass_over(const double* decision) {
-    RowPass pass{static_cast<index_t>(n_), decision,   y_.data(),   cost_.data(), alpha_.data(),
-                 target_.data(),           up_.data(), low_.data(), score_.data()};
+    RowPass pass{static_cast<index_t>(n_), decision,   aim_.data(), cost_.data(), coef_.data(),
+                 signed_cost_.data(),      up_.data(), low_.data(), score_.data()};
     pass.copy_tail();
     return pass;
   }
@@ -281,7 +272,8 @@ class RowStates {
   const PNormHinge& loss_;
   const std::size_t n_;
   const bool hard_margin_;
-  std::vector<double> y_, cost_, alpha_, slack_, coef_, target_, score_;
+  std::vector<double> y_, target_, cost_, signed_cost_, alpha_, slack_, coef_, score_;
+  std::vector<double> aim_;       // target - y slack; at p = 1 the target
   std::vector<double> up_, low_;  // 0 where a step is allowed, -inf / +inf where not
   std::vector<index_t> beyond_;   // working memory of `for_violators`
   double positive_cost_ = 0.0;

@@ -12,7 +12,7 @@
 
 #include "kernel/kernel_rows.hpp"
 #include "kernel/row_cache.hpp"
-#include "smo/block_sizes.hpp"
+#include "smo/sizes.hpp"
 
 namespace psvm {
 

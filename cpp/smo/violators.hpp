@@ -23,7 +23,8 @@ class Violators {
   std::span<const Violator> worst(RowStates& rows, double middle, bool up, std::size_t count,
                                   const Taken& taken) {
     // From one round to the next violations fall little: only rows that violate by nearly as much as
-    // the last ones chosen are looked at first.
+    // the last ones chosen are looked at first. (0.5 and 0.95 instead of 0.8 measured equal; without
+    // it fits take as long, and a search of spambase 6 % longer.)
     double& cutoff = cutoff_[up ? 1 : 0];
     find(rows, middle, up, cutoff, taken);
     if (cutoff > 0.0 && found_.size() < count) find(rows, middle, up, 0.0, taken);

@@ -7,36 +7,47 @@
 #include "base/budget.hpp"
 #include "kernel/kernel_rows.hpp"
 #include "kernel/row_cache.hpp"
-#include "loss/loss.hpp"
+#include "smo/row_states.hpp"
 
 namespace psvm {
 
-// One binary problem over some segments of a kernel: its variables are the columns of those
-// segments, in order.
-struct BinaryProblem {
+// One problem in the span of some kernel rows, the columns of some segments of a kernel, in order:
+//
+//   min over w, b of  1/2 |w|^2 + sum_i cost_i max(0, y_i (t_i - f_i - b))^p + balance b
+//
+// where f_i is the decision value of the kernel row of row i. In the dual
+//
+//   max over alpha of  sum_i alpha_i y_i t_i - 1/2 |w(alpha)|^2 - sum_i conjugate_i(alpha_i)
+//
+// with sum_i alpha_i y_i = balance. Classification has t_i = y_i and a balance of 0.
+struct KernelProblem {
   std::vector<int> segments;
-  const double* y;     // -1 or +1
-  const double* cost;  // > 0; all infinite for a hard margin
+  DualRows rows;
   double p;
   bool fit_intercept;
+  Rows kernel_row = {};  // of each row, its place among the columns; empty: each its own, in order
+  double balance = 0.0;
+
+  bool hard_margin() const { return std::isinf(rows.cost[0]); }
 };
 
 struct WorkingSetResult {
-  std::vector<double> alpha, decision;
-  std::string status;  // name of a member of psvm.problem.Status, in lower case
+  std::vector<double> alpha;
+  std::vector<double> decision;  // by kernel row
+  std::string status;            // name of a member of psvm.problem.Status, in lower case
   index_t iterations = 0;
   std::vector<RoundRecord> history;
 };
 
 struct WorkingSetStart {
-  std::vector<double> alpha;  // feasible; all zero for a cold start
-  // Decision values known for coefficients that are y alpha up to rounding, or both empty.
-  std::vector<double> coef, decision;
+  std::vector<double> alpha;     // feasible, balanced; pair steps keep it so
+  std::vector<double> decision;  // by kernel row, or empty: not known
+  std::vector<double> coef;      // that they belong to; empty: y alpha, added up by kernel row
 };
 
 template <class T>
 WorkingSetResult solve_working_set(const KernelRows<T>& kernel, RowCache<T>* cache,
-                                   const BinaryProblem& problem, WorkingSetStart start,
+                                   const KernelProblem& problem, WorkingSetStart start,
                                    const Budget& budget, const OnRound& on_round, RunControl& run);
 
 }  // namespace psvm

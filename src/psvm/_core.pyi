@@ -21,6 +21,40 @@ class Budget:
         max_steps: int = -1,
     ) -> None: ...
 
+class KernelProblem:
+    def __init__(
+        self,
+        *,
+        segments: Sequence[int],
+        y: Array,
+        target: Array,
+        cost: Array,
+        p: float,
+        fit_intercept: bool,
+        kernel_row: npt.NDArray[np.int64] | None = None,
+        balance: float = 0.0,
+    ) -> None: ...
+
+class FoldProblem:
+    def __init__(
+        self,
+        *,
+        train: npt.NDArray[np.int64],
+        y: Array,
+        cost: Array,
+        held_out: npt.NDArray[np.int64],
+        train_columns: npt.NDArray[np.int64],
+        held_out_columns: npt.NDArray[np.int64],
+        fit_intercept: bool,
+    ) -> None: ...
+
+OUTSIDE_MARGIN: float  # how far outside the margin a row is no support vector
+
+class Precision:
+    def __init__(
+        self, *, tol: float, more_rounds: int = 0, max_steps: int = -1, keep_alpha: bool = False
+    ) -> None: ...
+
 class _Kernel:
     @classmethod
     def dense(
@@ -164,21 +198,14 @@ def cpu() -> str: ...
 def solve_working_set(
     kernel: Kernel32 | Kernel64,
     cache: Cache32 | Cache64 | None,
-    segments: Sequence[int],
-    y: Array,
-    cost: Array,
-    p: float,
-    fit_intercept: bool,
+    problem: KernelProblem,
     alpha: Array,
-    decision: Array | None,
-    tol: float,
-    max_iter: int,
-    max_time: float | None,
-    on_round: Callable[[dict[str, Any]], bool] | None,
-    impatient: bool,
-    max_steps: int,
-    threads: int,
-    cancel: Cancel | None,
+    budget: Budget,
+    *,
+    decision: Array | None = None,
+    on_round: Callable[[dict[str, Any]], bool] | None = None,
+    threads: int = 1,
+    cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 
 class CoordinateProblem:
@@ -213,22 +240,13 @@ def rbf_of_distances(
     cancel: Cancel | None,
 ) -> None: ...
 def solve_fold_path(
-    gram: npt.NDArray[Any] | None,
-    kernel: Kernel32 | None,
-    train: npt.NDArray[np.int64],
-    y: Array,
-    cost: Array,
-    held_out: npt.NDArray[np.int64],
-    train_columns: npt.NDArray[np.int64],
-    held_out_columns: npt.NDArray[np.int64],
-    fit_intercept: bool,
+    kernel: npt.NDArray[Any] | Kernel32 | Kernel64,
+    problem: FoldProblem,
     ps: Array,
     Cs: Array,
-    starts: Array | None,
-    tol: float,
-    more_rounds: int,
-    max_steps: int,
-    keep_alpha: bool,
-    on_cells: Callable[[int], None] | None,
-    cancel: Cancel | None,
+    precision: Precision,
+    *,
+    starts: Array | None = None,
+    on_cells: Callable[[int], None] | None = None,
+    cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...

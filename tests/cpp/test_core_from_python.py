@@ -27,12 +27,14 @@ def rows_asked_of_class_0(caches):
 
     kernel = _core.Kernel64.callback(rows, np.diag(K).tolist(), [0, 40, 80, 120])
     kept = [_core.Cache64(kernel, 1e8) for _ in range(caches)]
-    y, cost, zero = np.repeat([1.0, -1.0], 40), np.ones(80), np.zeros(80)
+    y = np.repeat([1.0, -1.0], 40)
     for turn, other in enumerate((1, 2)):
         asked.append(set())
         cache = kept[turn % caches]
-        budget = (None, 1e-6, -1, None, None, False, -1, 1, None)
-        _core.solve_working_set(kernel, cache, [0, other], y, cost, 1.5, True, zero, *budget)
+        problem = _core.KernelProblem(
+            segments=[0, other], y=y, target=y, cost=np.ones(80), p=1.5, fit_intercept=True
+        )
+        _core.solve_working_set(kernel, cache, problem, np.zeros(80), _core.Budget(tol=1e-6))
     return asked
 
 
@@ -83,8 +85,11 @@ def test_pair_steps_end_at_their_limit(max_steps):
     """Seven steps are too few for these rows, a hundred thousand more than enough."""
     X, y = noisy(n=100, d=3, seed=0)
     kernel = TrainingKernel(Kernel("rbf", gamma=0.5), X, [0, 100], 1e6, 1).float64
-    problem = (kernel, None, [0], y, np.ones(100), 1.0, True, np.zeros(100), None)
-    outcome = _core.solve_working_set(*problem, 1e-6, -1, None, None, False, max_steps, 1, None)
+    problem = _core.KernelProblem(
+        segments=[0], y=y, target=y, cost=np.ones(100), p=1.0, fit_intercept=True
+    )
+    budget = _core.Budget(tol=1e-6, max_steps=max_steps)
+    outcome = _core.solve_working_set(kernel, None, problem, np.zeros(100), budget)
     assert outcome["status"] == ("converged" if max_steps > 7 else "stalled")
     moved = np.count_nonzero(outcome["alpha"])
     assert moved <= 2 * max_steps

@@ -294,9 +294,19 @@ def test_cancelled_before_held_out_values_are_computed():
 
     Cs = np.logspace(0.0, 0.1, 5)
     ranges = [np.array([[rows[0], rows[-1] + 1]]) for rows in (train, held_out)]
-    problem = (kernel.float32, train, y, np.ones(train.size), held_out, *ranges, True)
-    search = (np.ones(5), Cs, None, 1e-2, 0, -1, True, on_cells, cancel)
-    outcome = _core.solve_fold_path(None, *problem, *search)
+    problem = _core.FoldProblem(
+        train=train,
+        y=y,
+        cost=np.ones(train.size),
+        held_out=held_out,
+        train_columns=ranges[0],
+        held_out_columns=ranges[1],
+        fit_intercept=True,
+    )
+    precision = _core.Precision(tol=1e-2, keep_alpha=True)
+    outcome = _core.solve_fold_path(
+        kernel.float32, problem, np.ones(5), Cs, precision, on_cells=on_cells, cancel=cancel
+    )
     assert time.monotonic() - told[0] < 0.5
     done = len(outcome["gap"])
     assert done <= 1

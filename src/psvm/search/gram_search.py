@@ -273,24 +273,27 @@ class GramSearch:
         known = [self._solved.get((cell, task.split, task.number)) for cell in cells]
         starts = np.array([alpha for alpha in known if alpha is not None])
         outcome = _core.solve_fold_path(
-            kernel.matrix,
-            kernel.points,
-            placed.train,
-            placed.y,
-            placed.cost,
-            placed.held_out.rows,
-            placed.train_columns,
-            placed.held_out.columns,
-            self._fit_intercept,
+            kernel.points if kernel.matrix is None else kernel.matrix,
+            _core.FoldProblem(
+                train=placed.train,
+                y=placed.y,
+                cost=placed.cost,
+                held_out=placed.held_out.rows,
+                train_columns=placed.train_columns,
+                held_out_columns=placed.held_out.columns,
+                fit_intercept=self._fit_intercept,
+            ),
             self._grid.p[cells],
             self._grid.C[cells],
-            starts if len(starts) == len(cells) else None,
-            tol,
-            self._more_rounds,
-            self._steps_per_row * placed.train.size,
-            self._remembers,
-            on_cells,
-            self._source.cancel,
+            _core.Precision(
+                tol=tol,
+                more_rounds=self._more_rounds,
+                max_steps=self._steps_per_row * placed.train.size,
+                keep_alpha=self._remembers,
+            ),
+            starts=starts if len(starts) == len(cells) else None,
+            on_cells=on_cells,
+            cancel=self._source.cancel,
         )
         if self._remembers:
             for cell, alpha in zip(cells, outcome["alpha"], strict=False):

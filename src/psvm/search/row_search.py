@@ -16,13 +16,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from psvm import _core
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Fold
 from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
-
-# How far outside the margin a row is no support vector; as in cpp/smo/fold_path.cpp.
-_OUTSIDE = 1e-3
 
 
 class RowSearch:
@@ -116,7 +114,7 @@ class RowSearch:
                 number,
                 problem.rows,
                 decision=held_out[None, :, number],
-                supports=(margin <= 1.0 + _OUTSIDE)[None],
+                supports=(margin <= 1.0 + _core.OUTSIDE_MARGIN)[None],
                 gap=model.dual_gap_[number : number + 1],
                 seconds=np.array([seconds / len(problems)]),
             )

@@ -1,6 +1,6 @@
 """The kernel solver for any number of rows: working-set blocks of exact pair steps, in C++.
 
-Rounds of select, solve, apply, certify; see ``cpp/working_set.cpp``.
+Rounds of select, solve, apply, certify; see ``cpp/smo/working_set_rounds.hpp``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def solve_working_set(
 ) -> Candidate:
     """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
 
-    ``decision`` are the decision values of ``alpha``, where these are known; then the entries, and
-    their rounding, only serve to change them.
+    Decision values, given and found, belong to kernel rows, in the order of the segments.
+    ``decision`` are those of ``alpha``, where they are known; then the entries, and their rounding,
+    only serve to change them.
     The status is STALLED when the gap would take tens of thousands of rounds to close, or only
     hundreds if ``impatient`` (when another solver can take over), and after ``max_steps`` steps of
     pairs if that is not negative.
@@ -41,21 +42,28 @@ def solve_working_set(
     outcome = _core.solve_working_set(
         matrix,
         kernel.cache(matrix),
-        list(problem.segments),
-        problem.y,
-        problem.cost,
-        problem.loss.p,
-        problem.fit_intercept,
-        np.ascontiguousarray(alpha),
-        decision,
-        stage.tol,
-        stage.max_iter,
-        stage.max_time,
-        stage.listener,
-        impatient,
-        max_steps,
-        threads,
-        stage.ledger.cancel,
+        _core.KernelProblem(
+            segments=problem.segments,
+            y=problem.y,
+            target=problem.target,
+            cost=problem.cost,
+            p=problem.loss.p,
+            fit_intercept=problem.fit_intercept,
+            kernel_row=problem.kernel_row,
+            balance=problem.balance,
+        ),
+        alpha,
+        _core.Budget(
+            tol=stage.tol,
+            max_iter=stage.max_iter,
+            max_time=stage.max_time,
+            impatient=impatient,
+            max_steps=max_steps,
+        ),
+        decision=decision,
+        on_round=stage.listener,
+        threads=threads,
+        cancel=stage.ledger.cancel,
     )
     stage.take(outcome["history"])
     return Candidate(
