@@ -5,7 +5,7 @@ import pytest
 from small_data import noisy
 
 from psvm import LinearPSVC, _core
-from psvm.mathematics.certificate import best_intercept
+from psvm.mathematics.certificate import DualRows, best_intercept
 from psvm.mathematics.loss import PNormHinge
 
 
@@ -36,7 +36,9 @@ def test_the_minimiser_is_that_of_the_certificate(p):
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     cost = np.random.default_rng(0).uniform(0.5, 3.0, len(y))
     decision, b = solve_one_cell(K, y, cost, p)
-    assert b == pytest.approx(best_intercept(decision, y, cost, PNormHinge(p)), abs=1e-8)
+    assert b == pytest.approx(
+        best_intercept(DualRows(y, y, cost, PNormHinge(p)), decision), abs=1e-8
+    )
 
 
 def test_the_middle_of_an_interval():
@@ -54,7 +56,7 @@ def test_the_intercept_of_coordinate_descent_is_a_minimiser(p):
     X, y = noisy(n=200, d=4, seed=2)
     model = LinearPSVC(p, solver="coordinate_descent", tol=1e-6).fit(X, y)
     decision = X @ model.coef_[0]
-    best = best_intercept(decision, y, np.ones(200), PNormHinge(p))
+    best = best_intercept(DualRows(y, y, np.ones(200), PNormHinge(p)), decision)
 
     def lost(b):
         return np.sum(np.maximum(1.0 - y * (decision + b), 0.0) ** p)

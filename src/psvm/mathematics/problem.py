@@ -47,6 +47,14 @@ class KernelProblem(DualRows):
         """Values of the kernel rows as those of the rows."""
         return values if self.kernel_row is None else values[self.kernel_row]
 
+    def of_kernel_rows(self, values: Array) -> Array:
+        """Values that rows of one kernel row share as those of the kernel rows."""
+        if self.kernel_row is None:
+            return values
+        shared = np.zeros(int(self.kernel_row.max()) + 1)
+        shared[self.kernel_row] = values
+        return shared
+
 
 @dataclass(frozen=True)
 class LinearProblems:

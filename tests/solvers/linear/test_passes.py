@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from slow_prox import conjugate_of, loss_of, slow_prox
 
+from psvm.mathematics.certificate import DualRows
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import LinearProblems, feasible
 from psvm.solvers.linear.passes import Active, BlockPasses, Gram, Keep, Pass, Squares
@@ -187,7 +188,7 @@ def test_start_of_any_alpha(p):
             return linear - 0.5 * w @ w - float(conjugate_of(alpha, one.cost, p).sum())
 
         assert value == pytest.approx(dual(alpha), rel=NOISE, abs=1e-12)
-        whole = feasible(given[one.rows], one.y, one.cost, problems.loss, True)
+        whole = feasible(DualRows(one.y, one.y, one.cost, problems.loss), given[one.rows])
         assert value >= max(dual(factor * whole) for factor in (0.0, 0.1, 0.5, 1.0)) - 1e-12
 
 

@@ -31,9 +31,8 @@ def solve_working_set(
 ) -> Candidate:
     """Solve one problem from a feasible ``alpha``, with float32 or float64 kernel entries.
 
-    Decision values, given and found, belong to kernel rows, in the order of the segments.
-    ``decision`` are those of ``alpha``, where they are known; then the entries, and their rounding,
-    only serve to change them.
+    ``decision`` are the decision values of ``alpha``, where they are known; then the entries, and
+    their rounding, only serve to change them.
     The status is STALLED when the gap would take tens of thousands of rounds to close, or only
     hundreds if ``impatient`` (when another solver can take over), and after ``max_steps`` steps of
     pairs if that is not negative.
@@ -60,7 +59,7 @@ def solve_working_set(
             impatient=impatient,
             max_steps=max_steps,
         ),
-        decision=decision,
+        decision=None if decision is None else problem.of_kernel_rows(decision),
         on_round=stage.listener,
         threads=threads,
         cancel=stage.ledger.cancel,
@@ -68,6 +67,6 @@ def solve_working_set(
     stage.take(outcome["history"])
     return Candidate(
         alpha=outcome["alpha"],
-        decision=outcome["decision"],
+        decision=problem.of_rows(outcome["decision"]),
         status=Status[outcome["status"].upper()],
     )
