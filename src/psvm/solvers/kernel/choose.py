@@ -6,10 +6,10 @@
    on from the recomputed decision values, so that rounding only touches what still changes, and
    where that does not help, the working-set solver goes on in float64.
 3. A small training set is polished to machine precision, so that its result does not depend on the
-   order of rows: on the face of the optimum at once (``face``), or by proximal Newton where there
-   is no such short cut. A linear kernel with few features goes to proximal Newton at any size: its
-   systems have one unknown per feature. So do other problems when pair steps stall (large C on an
-   ill-conditioned kernel).
+   order of rows: on the face of the optimum at once (``face``), or by proximal Newton (the Newton
+   loop of the linear solvers) where there is no such short cut. A linear kernel with few features
+   goes to it at any size: its systems have one unknown per feature. So do other problems when pair
+   steps stall (large C on an ill-conditioned kernel).
 4. With few features, pair steps come first only for small sets and for pairs of several classes,
    which are mostly easy (digits 25 to 150 times faster, letter 2 to 20 times), and only so many of
    them as Newton takes time.
@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from psvm.mathematics.certificate import best_intercept, certify
 from psvm.mathematics.problem import Budget, KernelProblem, SolveResult, Status
@@ -33,8 +32,7 @@ from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.certified import Certified
 from psvm.solvers.kernel.face import solve_on_face
-from psvm.solvers.kernel.newton import solve_proximal_newton
-from psvm.solvers.kernel.newton_spaces import FeatureSpace, Space, space_of
+from psvm.solvers.kernel.newton import Features, factor_of, features_of, solve_proximal_newton
 from psvm.solvers.kernel.working_set import solve_working_set
 from psvm.solvers.sizes import RESCUE, SMALL
 
@@ -211,19 +209,19 @@ class _Stages:
             if at_once is not None:
                 return at_once
             try:
-                space = self.space()
+                features = self.features()
             except np.linalg.LinAlgError:
                 self.indefinite = True
                 return best
             result = solve_proximal_newton(
                 problem,
-                space,
+                features,
                 best.result.alpha,
                 self.unless_cancelled(self.rest(solver)),
                 polish=self.kernel.size <= SMALL,
+                threads=1 if self.kernel.size <= SMALL else self.threads,
+                cancel=self.cancel,
             )
-        if result is None:
-            return best
         polished = self.certified(result, solver)
         return polished if polished.certificate.gap <= best.certificate.gap else best
 
@@ -241,16 +239,18 @@ class _Stages:
         self.keep_records(found.result, "face")
         return found
 
-    def space(self) -> Space:
-        """Where Newton's method keeps w."""
-        problem = self.problem
+    def features(self) -> Features:
+        """The rows among which Newton's method looks for w."""
+        problem, kernel = self.problem, self.kernel
         if self.few_features:
-            X = self.kernel.rows(problem.segments)
-            if problem.fit_intercept and not sp.issparse(X):
-                # The intercept takes up any offset of the features; without it digits are kept.
-                X = X - X.mean(axis=0, dtype=np.float64)
-            return FeatureSpace(X, problem.y)
-        return space_of(self.kernel.gram(problem.segments, self.threads), problem.y)
+            X = kernel.rows(problem.segments)
+            return features_of(
+                X,
+                problem.fit_intercept,
+                lambda dual: kernel.decision(problem.segments, dual, self.threads),
+            )
+        gram = kernel.gram(problem.segments, self.threads)
+        return factor_of(gram, problem.fit_intercept)
 
     def certified(self, result: SolveResult, solver: str) -> Certified:
         """Certify a result from decision values in float64, and keep its records."""

@@ -138,6 +138,7 @@ class BlockPasses:
     threads: int
     shift: Array | None = None
     cancel: Any = None
+    inner_products: Array | None = None  # of the rows, where known: then in one block, not shifted
     shares: list[dict[int, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -190,7 +191,10 @@ class BlockPasses:
             elif isinstance(order, Active):
                 active = np.flatnonzero(share.weight)
                 chosen = active if share.rows is None else share.rows[active]
-                answers[t] = [ActiveRows(block[chosen], share.weight[active])] * bool(active.size)
+                known = self.inner_products
+                known = None if known is None else known[np.ix_(chosen, chosen)]
+                part = ActiveRows(block[chosen], share.weight[active], known)
+                answers[t] = [part] * bool(active.size)
             elif isinstance(order, Squares):
                 answers[t] = core.squares(share)
             else:

@@ -24,15 +24,16 @@ from psvm.solvers.linear.newton import (
     Outcome,
     balanced_dual,
     in_lockstep,
-    relative_gap,
     semismooth_newton,
 )
+from psvm.solvers.linear.newton_rules import first_sigma, trust_in
+from psvm.solvers.linear.newton_state import relative_gap
 from psvm.solvers.linear.passes import BlockPasses, Keep, Pass, Sums, block_sizes
 from psvm.solvers.linear.summary import RowSummary, summarise
-from psvm.solvers.newton_rules import first_sigma, trust_in
 
 Array = npt.NDArray[np.float64]
 BudgetOf = Callable[[int], Budget]
+Start = LinearStart | Begin | None
 
 # A sample pays from here on: rows per feature, and entries (ijcnn1, skin_nonskin: twice as fast;
 # a9a and w8a, with fewer rows per feature, slower).
@@ -47,13 +48,17 @@ _BAND, _LARGEST_BAND, _ATTEMPTS = 8.0, 0.4, 2
 def solve_newton(
     passes: BlockPasses,
     summary: RowSummary,
-    starts: Mapping[int, LinearStart | None],
+    starts: Mapping[int, Start],
     budget_of: BudgetOf,
     *,
     in_order: bool,
+    own_gap: Callable[[], float] | None = None,
 ) -> dict[int, Outcome]:
-    """Solve problems of ``passes`` from their starts; their best alpha stays with the rows."""
-    newton = _Newton(passes, summary, budget_of)
+    """Solve problems of ``passes`` from their starts; their best alpha stays with the rows.
+
+    ``own_gap`` is the one of :class:`NewtonTask`, for a single problem.
+    """
+    newton = _Newton(passes, summary, budget_of, own_gap)
     if not in_order:
         return newton.solve(starts)
     outcomes: dict[int, Outcome] = {}
@@ -67,6 +72,7 @@ class _Newton:
     passes: BlockPasses
     summary: RowSummary
     budget_of: BudgetOf
+    own_gap: Callable[[], float] | None = None
     costs: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -78,10 +84,11 @@ class _Newton:
         given = self.summary.shift
         return np.zeros(self.summary.features) if given is None else given
 
-    def solve(self, starts: Mapping[int, LinearStart | None]) -> dict[int, Outcome]:
+    def solve(self, starts: Mapping[int, Start]) -> dict[int, Outcome]:
         """Solve some problems together."""
         cold = [t for t, start in starts.items() if start is None]
-        begins = self.warm({t: start for t, start in starts.items() if start is not None})
+        begins = {t: start for t, start in starts.items() if isinstance(start, Begin)}
+        begins |= self.warm({t: s for t, s in starts.items() if isinstance(s, LinearStart)})
         done: dict[int, Outcome] = {}
         if cold and self.many_rows:
             sampled, delta = self.sampled(cold)
@@ -91,7 +98,10 @@ class _Newton:
         else:
             nothing = np.zeros(self.summary.features)
             begins |= {t: Begin(nothing, 0.0) for t in cold}
-        runs = {t: semismooth_newton(self.task(t, begin)) for t, begin in begins.items()}
+        tasks = {t: self.task(t, begin) for t, begin in begins.items()}
+        runs = {
+            t: semismooth_newton(replace(task, own_gap=self.own_gap)) for t, task in tasks.items()
+        }
         outcomes = in_lockstep(self.passes.answer, runs)
         for t, outcome in outcomes.items():
             if t in done:  # what sifting did before it gave up
@@ -111,6 +121,8 @@ class _Newton:
             largest=self.summary.largest,
             entries=self.summary.entries,
             shift=self.shift,
+            fixed=np.zeros(self.summary.features + 1),
+            inner_products=self.passes.inner_products is not None,
         )
 
     def cost_of(self, t: int) -> tuple[float, float]:
@@ -269,7 +281,7 @@ class _Newton:
             "changed": sums.active,
         }
         asked = budget.on_round is not None and budget.on_round(record)
-        if outcome.gap <= budget.tol:
+        if outcome.gap <= budget.tol and (self.own_gap is None or self.own_gap() <= budget.tol):
             outcome.status = Status.CONVERGED
         elif asked:
             outcome.status = Status.STOPPED
