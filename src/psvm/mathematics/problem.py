@@ -47,6 +47,12 @@ class KernelProblem(DualRows):
         """Values of the kernel rows as those of the rows."""
         return values if self.kernel_row is None else values[self.kernel_row]
 
+    def summed(self, values: Array) -> Array:
+        """Values of the rows added up by kernel row."""
+        if self.kernel_row is None:
+            return values
+        return np.asarray(np.bincount(self.kernel_row, weights=values), dtype=np.float64)
+
     def of_kernel_rows(self, values: Array) -> Array:
         """Values that rows of one kernel row share as those of the kernel rows."""
         if self.kernel_row is None:

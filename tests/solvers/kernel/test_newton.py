@@ -1,105 +1,143 @@
-"""The proximal step solves its equation, and the method reaches machine precision."""
+"""A kernel matrix becomes features, and Newton's method reaches machine precision among them."""
 
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from referee import kernel_matrix
 from small_data import noisy
-from strategies import costs, exponents, seeds
 
 from psvm.mathematics.certificate import certify
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import KernelProblem
-from psvm.solvers.cholesky import cholesky_in_place
-from psvm.solvers.kernel.newton import prox_dual, solve_proximal_newton
-from psvm.solvers.kernel.newton_spaces import FeatureSpace, KernelSpace, space_of
+from psvm.solvers.kernel.newton import (
+    Features,
+    factor_of,
+    features_of,
+    solve_proximal_newton,
+)
 from psvm.solvers.ledger import Budget, Ledger, Status
 
 
-@given(exponents(1.001), costs, costs, seeds)
-def test_prox_solves_its_equation(p, C, sigma, seed):
-    """alpha = sigma (t - slack_of(alpha)) for t > 0, and alpha = 0 for t <= 0."""
-    t = np.random.default_rng(seed).normal(size=40) * 3
-    cost, loss = np.full(40, C), PNormHinge(p)
-    alpha, weight = prox_dual(t, sigma, cost, loss)
-    assert np.all(alpha >= 0.0)
-    assert np.all(alpha[t <= 0] == 0.0)
-    inside = t > 0
-    slack = loss.slack_of(alpha[inside], cost[inside])
-    assert alpha[inside] / sigma + slack == pytest.approx(t[inside], rel=1e-9 + 1e-12 / (p - 1))
-    assert np.all(weight >= 0.0)
-    assert np.all(weight <= sigma * (1 + 1e-12))
+def solve(problem, features, alpha, polish=True, **budget):
+    """What the solver found, with its rounds and records."""
+    ledger = Ledger(Budget(**budget))
+    stage = ledger.stage("proximal_newton")
+    found = solve_proximal_newton(problem, features, alpha, stage, polish=polish)
+    found.n_iter, found.history = ledger.rounds, ledger.records
+    return found
 
 
-@given(st.sampled_from([1.25, 1.5, 2.0, 3.0]), costs, costs)
-def test_prox_slope_is_a_derivative(p, C, sigma):
-    """W = d alpha / d t, by central differences."""
-    t, cost, loss = np.linspace(0.2, 3.0, 12), np.full(12, C), PNormHinge(p)
-    step = 1e-6
-    high, low = (prox_dual(t + sign * step, sigma, cost, loss)[0] for sign in (1, -1))
-    _, weight = prox_dual(t, sigma, cost, loss)
-    assert weight == pytest.approx((high - low) / (2 * step), rel=1e-4)
-
-
-def test_prox_of_the_hinge_is_a_clip():
-    """At p = 1: sigma t clipped to [0, cost]."""
-    alpha, weight = prox_dual(np.array([-1.0, 0.3, 2.0]), 2.0, np.ones(3), PNormHinge(1.0))
-    assert alpha.tolist() == [0.0, 0.6, 1.0]
-    assert weight.tolist() == [0.0, 2.0, 0.0]
+def linear_features(X):
+    """The features of a linear kernel with an intercept."""
+    return features_of(X, True, lambda dual: X @ (X.T @ dual))
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("p", [1.0, 1.01, 1.5, 2.0, 3.0, 10.0])
 def test_cold_start_reaches_machine_precision(p, fit_intercept):
-    """From alpha = 0, without any pair step before, the gap falls to 1e-9 and below."""
+    """From alpha = 0, without any pair step before, the gap falls to 1e-12 and below."""
     X, y = noisy(n=50, seed=4)
     K, cost = kernel_matrix("rbf", X), np.full(50, 2.0)
     problem = KernelProblem.classification([0], y, cost, PNormHinge(p), fit_intercept)
-    result = solve_proximal_newton(
-        problem, space_of(K, y), np.zeros(50), Ledger(Budget()).stage("newton")
-    )
-    assert result is not None
-    assert result.status is Status.CONVERGED
+    features = factor_of(K, fit_intercept)
+    result = solve(problem, features, np.zeros(50))
     proof = certify(problem, result.alpha, K @ (result.alpha * y))
-    assert proof.gap <= 1e-9
+    assert proof.gap <= 1e-12
     best = oracle.solve(K, y, cost, p, fit_intercept)
     assert proof.primal == pytest.approx(best.upper, rel=1e-6)
+    assert result.history[-1]["gap"] == pytest.approx(proof.gap, abs=1e-12)
+    assert result.n_iter == result.history[-1]["iteration"]
 
 
 @pytest.mark.parametrize("p", [1.0, 1.25, 2.0, 3.0])
-def test_both_spaces_give_the_same_solution(p):
-    """Few features or their kernel matrix: one optimum."""
+def test_few_features_or_inner_products(p):
+    """Systems among the features or among the rows: one optimum."""
     X, y = noisy(n=60, seed=5)
     problem = KernelProblem.classification([0], y, np.full(60, 3.0), PNormHinge(p))
-    among_rows, among_features = (
-        solve_proximal_newton(problem, space, np.zeros(60), Ledger(Budget()).stage("newton"))
-        for space in (KernelSpace(X @ X.T, y), FeatureSpace(X, y))
-    )
-    assert among_rows.decision == pytest.approx(among_features.decision, rel=1e-6, abs=1e-6)
+    features = solve(problem, linear_features(X), np.zeros(60))
+    K = X @ X.T
+    rows = solve(problem, Features(X, K.dot, K), np.zeros(60))
+    assert rows.decision == pytest.approx(features.decision, rel=1e-6, abs=1e-6)
 
 
-def test_low_rank_matrix_becomes_features():
-    """A linear kernel is factored; a full-rank one stays a matrix."""
+@pytest.mark.parametrize("p", [1.0, 1.5, 3.0])
+def test_alpha_is_judged_with_its_own_w(p):
+    """At a large C a pair of w and alpha is long optimal when w(alpha) is not yet."""
+    X, y = noisy(n=80, seed=7)
+    K, cost = kernel_matrix("rbf", X), np.full(80, 1e4)
+    problem = KernelProblem.classification([0], y, cost, PNormHinge(p))
+    result = solve(problem, factor_of(K, True), np.zeros(80))
+    proof = certify(problem, result.alpha, K @ (result.alpha * y))
+    assert proof.gap <= 1e-10
+
+
+def test_stops_at_tol_without_polish():
+    """Larger sets go no further than they are asked to."""
     X, y = noisy(n=60, seed=5)
-    assert isinstance(space_of(X @ X.T, y), FeatureSpace)
-    assert isinstance(space_of(kernel_matrix("rbf", X, gamma=5.0), y), KernelSpace)
+    problem = KernelProblem.classification([0], y, np.full(60, 3.0), PNormHinge(1.5))
+    features, start = linear_features(X), np.zeros(60)
+    short = solve(problem, features, start, tol=1e-2, polish=False)
+    whole = solve(problem, features, start, tol=1e-2)
+    assert short.status is Status.CONVERGED
+    assert short.n_iter < whole.n_iter
+    assert short.history[-1]["gap"] > whole.history[-1]["gap"]
+
+
+def test_a_warm_start_takes_fewer_iterations():
+    """From the solution itself, the next solve has little to do."""
+    X, y = noisy(n=60, seed=5)
+    problem = KernelProblem.classification([0], y, np.full(60, 3.0), PNormHinge(1.5))
+    features = linear_features(X)
+    cold = solve(problem, features, np.zeros(60))
+    warm = solve(problem, features, cold.alpha)
+    assert warm.n_iter < cold.n_iter / 2
+    assert warm.alpha == pytest.approx(cold.alpha, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_low_rank_matrix_becomes_features(fit_intercept):
+    """A linear kernel has few features; of a full-rank one the inner products are kept."""
+    X, y = noisy(n=60, seed=5)
+    K = X @ X.T
+    linear = factor_of(K, fit_intercept)
+    assert linear.rows.shape == (60, X.shape[1])
+    assert linear.inner_products is None
+    centred = X - fit_intercept * X.mean(axis=0)
+    assert linear.rows @ linear.rows.T == pytest.approx(centred @ centred.T, rel=1e-9, abs=1e-9)
+    assert linear.decision(y) == pytest.approx(K @ y)
+    K = kernel_matrix("rbf", X, gamma=5.0)
+    full = factor_of(K, fit_intercept)
+    assert full.rows @ full.rows.T == pytest.approx(K)
+    assert full.inner_products is not None
 
 
 def test_indefinite_kernel_is_refused():
     """A matrix that is not positive semidefinite has no w."""
-    X, y = noisy(n=40, seed=6)
+    X, _ = noisy(n=40, seed=6)
     K = kernel_matrix("sigmoid", X, gamma=0.5, coef0=-0.5)
     with pytest.raises(np.linalg.LinAlgError, match="not positive semidefinite"):
-        space_of(K, y)
+        factor_of(K, True)
 
 
-def test_blocked_cholesky():
-    """Small blocks, so that the blocked branch runs."""
-    A = np.random.default_rng(0).normal(size=(50, 50))
-    A = A @ A.T + np.eye(50)
-    factor = np.tril(cholesky_in_place(A.copy(), block=8))
-    assert factor @ factor.T == pytest.approx(A)
-    with pytest.raises(np.linalg.LinAlgError):
-        cholesky_in_place(-A, block=8)
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("few", [True, False], ids=["features", "matrix"])
+def test_rows_with_targets_on_shared_kernel_rows(p, few):
+    """The epsilon-insensitive regression of MATH section 9, two rows per kernel row."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    wanted = X @ rng.normal(size=3) + 0.3 * rng.normal(size=40) + 2.0
+    K = X @ X.T if few else kernel_matrix("rbf", X)
+    y, place = np.tile([1.0, -1.0], 40), np.repeat(np.arange(40), 2)
+    problem = KernelProblem(
+        y,
+        wanted[place] - 0.1 * y,
+        np.full(80, 2.0),
+        PNormHinge(p),
+        segments=[0],
+        kernel_row=place,
+    )
+    features = linear_features(X) if few else factor_of(K, True)
+    found = solve(problem, features, np.zeros(80))
+    decision = (K @ np.bincount(place, weights=y * found.alpha))[place]
+    assert certify(problem, found.alpha, decision).gap <= 1e-9
+    assert found.decision == pytest.approx(decision, rel=1e-9, abs=1e-9)

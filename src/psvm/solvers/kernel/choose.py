@@ -6,10 +6,10 @@
    on from the recomputed decision values, so that rounding only touches what still changes, and
    where that does not help, the working-set solver goes on in float64.
 3. A small training set is polished to machine precision, so that its result does not depend on the
-   order of rows: on the face of the optimum at once (``face``), or by proximal Newton where there
-   is no such short cut. A linear kernel with few features goes to proximal Newton at any size: its
-   systems have one unknown per feature. So do other problems when pair steps stall (large C on an
-   ill-conditioned kernel).
+   order of rows: on the face of the optimum at once (``face``), or by proximal Newton (the Newton
+   loop of the linear solvers) where there is no such short cut. A linear kernel with few features
+   goes to it at any size: its systems have one unknown per feature. So do other problems when pair
+   steps stall (large C on an ill-conditioned kernel).
 4. With few features, pair steps come first only for small sets and for pairs of several classes,
    which are mostly easy (digits 25 to 150 times faster, letter 2 to 20 times), and only so many of
    them as Newton takes time.
@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from psvm.mathematics.certificate import best_intercept, certify
 from psvm.mathematics.problem import KernelProblem
@@ -32,8 +31,7 @@ from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.candidate import Candidate
 from psvm.solvers.kernel.face import solve_on_face
-from psvm.solvers.kernel.newton import solve_proximal_newton
-from psvm.solvers.kernel.newton_spaces import FeatureSpace, Space, space_of
+from psvm.solvers.kernel.newton import Features, factor_of, features_of, solve_proximal_newton
 from psvm.solvers.kernel.working_set import solve_working_set
 from psvm.solvers.ledger import Ledger, Solution, Status
 
@@ -160,20 +158,21 @@ class _KernelSolve:
             at_once = self.on_face(best)
             if at_once is not None:
                 return at_once
+            if self.problem.balance != 0.0:
+                return best  # Newton's loop knows no other
             try:
-                space = self.space()
+                features = self.features()
             except np.linalg.LinAlgError:
                 self.indefinite = True
                 return best
             found = solve_proximal_newton(
                 self.problem,
-                space,
+                features,
                 best.alpha,
                 self.ledger.stage("proximal_newton"),
                 polish=self.kernel.size <= SMALL,
+                threads=1 if self.kernel.size <= SMALL else self.threads,
             )
-        if found is None:
-            return best
         polished = self.certified(found)
         return polished if polished.certificate.gap <= best.certificate.gap else best
 
@@ -183,16 +182,17 @@ class _KernelSolve:
             return None
         return solve_on_face(self.problem, self.gram(), best.alpha, self.ledger)
 
-    def space(self) -> Space:
-        """Where Newton's method keeps w."""
-        problem = self.problem
+    def features(self) -> Features:
+        """The rows among which Newton's method looks for w."""
+        problem, kernel = self.problem, self.kernel
         if self.few_features:
-            X = problem.of_rows(self.kernel.rows(problem.segments))
-            if problem.fit_intercept and not sp.issparse(X):
-                # The intercept takes up any offset of the features; without it digits are kept.
-                X = X - X.mean(axis=0, dtype=np.float64)
-            return FeatureSpace(X, problem.y)
-        return space_of(self.gram(), problem.y)
+            X = kernel.rows(problem.segments)
+            return features_of(
+                X,
+                problem.fit_intercept,
+                lambda dual: kernel.decision(problem.segments, dual, self.threads),
+            )
+        return factor_of(kernel.gram(problem.segments, self.threads), problem.fit_intercept)
 
     def gram(self) -> Array:
         """The kernel matrix, with a row and a column for every row of the problem."""

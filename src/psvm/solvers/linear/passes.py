@@ -149,6 +149,7 @@ class BlockPasses:
     threads: int
     shift: Array | None = None
     cancel: Any = None
+    inner_products: Array | None = None  # of the rows, where known: then in one block, not shifted
     inside: list[slice] = field(init=False)  # the rows of the problems in each block
     shares: list[dict[int, Any]] = field(init=False)
 
@@ -210,7 +211,10 @@ class BlockPasses:
                 active = np.flatnonzero(share.weight)
                 chosen = active if share.rows is None else share.rows[active]
                 chosen = chosen if share.feature_row is None else share.feature_row[chosen]
-                answers[t] = [ActiveRows(block[chosen], share.weight[active])] * bool(active.size)
+                known = self.inner_products
+                known = None if known is None else known[np.ix_(chosen, chosen)]
+                part = ActiveRows(block[chosen], share.weight[active], known)
+                answers[t] = [part] * bool(active.size)
             elif isinstance(order, Squares):
                 answers[t] = core.squares(share)
             else:

@@ -9,7 +9,7 @@ a single pass over all rows tells whether the guess was right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,11 +27,12 @@ from psvm.solvers.linear.newton import (
     in_lockstep,
     semismooth_newton,
 )
+from psvm.solvers.linear.newton_rules import first_sigma, trust_in
 from psvm.solvers.linear.passes import BlockPasses, Keep, Pass, Sums, block_sizes
 from psvm.solvers.linear.summary import RowSummary, summarise
-from psvm.solvers.newton_rules import first_sigma, trust_in
 
 Array = npt.NDArray[np.float64]
+Start = LinearStart | Begin | None
 
 # A sample pays from here on: rows per feature, and entries (ijcnn1, skin_nonskin: twice as fast;
 # a9a and w8a, with fewer rows per feature, slower).
@@ -46,13 +47,17 @@ _BAND, _LARGEST_BAND, _ATTEMPTS = 8.0, 0.4, 2
 def solve_newton(
     passes: BlockPasses,
     summary: RowSummary,
-    starts: Mapping[int, LinearStart | None],
+    starts: Mapping[int, Start],
     stages: Mapping[int, Stage],
     *,
     in_order: bool,
+    own_gap: Callable[[], float] | None = None,
 ) -> dict[int, BestPair]:
-    """Solve problems of ``passes`` from their starts; their best alpha stays with the rows."""
-    newton = _Newton(passes, summary, dict(stages))
+    """Solve problems of ``passes`` from their starts; their best alpha stays with the rows.
+
+    ``own_gap`` is the one of :class:`NewtonTask`, for a single problem.
+    """
+    newton = _Newton(passes, summary, dict(stages), own_gap)
     if not in_order:
         return newton.solve(starts)
     ends: dict[int, BestPair] = {}
@@ -66,6 +71,7 @@ class _Newton:
     passes: BlockPasses
     summary: RowSummary
     stages: dict[int, Stage]
+    own_gap: Callable[[], float] | None = None
     costs: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -77,10 +83,11 @@ class _Newton:
         given = self.summary.shift
         return np.zeros(self.summary.features) if given is None else given
 
-    def solve(self, starts: Mapping[int, LinearStart | None]) -> dict[int, BestPair]:
+    def solve(self, starts: Mapping[int, Start]) -> dict[int, BestPair]:
         """Solve some problems together."""
         cold = [t for t, start in starts.items() if start is None]
-        begins = self.warm({t: start for t, start in starts.items() if start is not None})
+        begins = {t: start for t, start in starts.items() if isinstance(start, Begin)}
+        begins |= self.warm({t: s for t, s in starts.items() if isinstance(s, LinearStart)})
         done: dict[int, BestPair] = {}
         if cold and self.many_rows:
             sampled, delta = self.sampled(cold)
@@ -90,7 +97,10 @@ class _Newton:
         else:
             nothing = np.zeros(self.summary.features)
             begins |= {t: Begin(nothing, 0.0) for t in cold}
-        runs = {t: semismooth_newton(self.task(t, begin)) for t, begin in begins.items()}
+        tasks = {t: self.task(t, begin) for t, begin in begins.items()}
+        runs = {
+            t: semismooth_newton(replace(task, own_gap=self.own_gap)) for t, task in tasks.items()
+        }
         return done | in_lockstep(self.passes.answer, runs)
 
     def task(self, t: int, begin: Begin) -> NewtonTask:
@@ -106,6 +116,9 @@ class _Newton:
             largest=self.summary.largest,
             entries=self.summary.entries,
             shift=self.shift,
+            fixed=np.zeros(self.summary.features + 1),
+            inner_products=self.passes.inner_products is not None,
+            goals_are_1=self.problems.target is None,
         )
 
     def cost_of(self, t: int) -> tuple[float, float]:
@@ -260,7 +273,7 @@ class _Newton:
             "changed": sums.active,
         }
         asked = stage.tell(record)
-        if best.gap <= stage.tol:
+        if best.gap <= stage.tol and (self.own_gap is None or self.own_gap() <= stage.tol):
             best.status = Status.CONVERGED
         elif asked:
             best.status = Status.STOPPED

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrs
 
-from psvm.solvers.cholesky import damped_cholesky
+from psvm.solvers.linear.cholesky import damped_cholesky
 
 Array = npt.NDArray[np.float64]
 
@@ -28,11 +28,16 @@ _MANY_FEATURES = 64
 _MAX_CONJUGATE_GRADIENTS = 500
 
 
-def best_system(features: int, entries: float, active: int) -> str:
-    """The cheapest way for so many rows with W > 0: "features", "rows" or "gradients"."""
+def best_system(features: int, entries: float, active: int, inner_products: bool) -> str:
+    """The cheapest way for so many rows with W > 0: "features", "rows" or "gradients".
+
+    With known inner products of the rows their system has only to be factored, whatever its size.
+    """
     d, k = float(features), float(active)
-    of_rows = k * k * entries + k**3 / 3.0
     of_features = 0.5 * k * entries**2 + d**3 / 3.0
+    if inner_products:
+        return "rows" if k**3 / 3.0 < of_features else "features"
+    of_rows = k * k * entries + k**3 / 3.0
     if features <= MAX_FACTORED:
         return "rows" if features >= _MANY_FEATURES and of_rows < 0.5 * of_features else "features"
     return "rows" if active <= MAX_FACTORED else "gradients"
@@ -79,10 +84,11 @@ class FeatureSystem:
 
 @dataclass(frozen=True)
 class ActiveRows:
-    """Rows with W > 0 of some block, and their W."""
+    """Rows with W > 0 of some block, their W, and their inner products where these are known."""
 
     rows: Any
     weight: Array
+    inner_products: Array | None = None
 
 
 class RowSystem:
@@ -96,14 +102,20 @@ class RowSystem:
         self, parts: Sequence[ActiveRows], shift: Array, damping: float, fit_intercept: bool
     ) -> None:
         self.root = np.sqrt(np.concatenate([part.weight for part in parts]))
-        if sp.issparse(parts[0].rows):
+        self.rows: Any
+        self.scale: Array | float = 1.0  # Z is the rows times this
+        known = parts[0].inner_products
+        if known is not None:  # of rows that are not shifted, in one block
+            self.rows, self.scale = parts[0].rows, self.root
+            gram = known * self.root[:, None] * self.root
+        elif sp.issparse(parts[0].rows):
             rows = sp.vstack([part.rows for part in parts], format="csr")
-            self.Z: Any = sp.diags_array(self.root) @ rows
-            gram = np.asarray((self.Z @ self.Z.T).toarray(), dtype=np.float64)
+            self.rows = sp.diags_array(self.root) @ rows
+            gram = np.asarray((self.rows @ self.rows.T).toarray(), dtype=np.float64)
         else:
             rows = np.concatenate([part.rows for part in parts])
-            self.Z = (rows - shift) * self.root[:, None]
-            gram = self.Z @ self.Z.T
+            self.rows = (rows - shift) * self.root[:, None]
+            gram = self.rows @ self.rows.T
         gram[np.diag_indices(self.root.size)] += 1.0
         self.factor = Factor(gram)
         self.fit_intercept = fit_intercept
@@ -112,12 +124,12 @@ class RowSystem:
 
     def solve(self, v: Array) -> Array:
         """``H^-1 v``."""
-        inner = self.factor.solve(self.Z @ v[:-1])
+        inner = self.factor.solve(self.scale * (self.rows @ v[:-1]))
         if not self.fit_intercept:
-            return np.append(v[:-1] - self.Z.T @ inner, v[-1])
+            return np.append(v[:-1] - self.rows.T @ (self.scale * inner), v[-1])
         # r' Z A^-1 v = r' M^-1 Z v, and Z' M^-1 r is A^-1 of the border.
         b = (float(v[-1]) - float(self.root @ inner)) / self.schur
-        return np.append(v[:-1] - self.Z.T @ (inner + b * self.border), b)
+        return np.append(v[:-1] - self.rows.T @ (self.scale * (inner + b * self.border)), b)
 
 
 def conjugate_gradients(

@@ -1,4 +1,4 @@
-"""The rules that both Newton loops follow: ``proximal_newton`` (kernel), ``semismooth_newton``."""
+"""The rules of the Newton loop: sigma, patience, damping, line search."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ def trust_in(gap: float) -> float:
     return float(1.0 / np.sqrt(np.clip(gap, 1e-12, 1.0)))
 
 
-def patience(gap: float) -> int:
-    """Iterations without gain to wait: far away it may take long before any gap is proved."""
+def patience(gap: float, exact: bool) -> int:
+    """Iterations without gain to wait: far away it may take long before any gap is proved.
+
+    ``exact`` is a gap that is not the difference of P and D: 1e-15 of it is not rounding.
+    """
+    if exact and gap <= 1e-15:
+        return 1
     return 4 if gap <= 1e-11 else 15 if gap <= 1e-6 else 100
 
 
