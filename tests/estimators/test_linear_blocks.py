@@ -80,7 +80,7 @@ def test_the_blocks_of_an_array(rows, p, monkeypatch):
     """fit cuts an array by itself; how it does so does not show."""
     X, y = noisy(n=50, d=4, seed=2)
     whole = LinearPSVC(p=p, tol=1e-10).fit(X, y)
-    monkeypatch.setattr("psvm.estimators.linear_svc.split_rows", lambda X: split_rows(X, rows))
+    monkeypatch.setattr("psvm.estimators.validation.split_rows", lambda X: split_rows(X, rows))
     parts = LinearPSVC(p=p, tol=1e-10).fit(X, y)
     assert_same_model(parts, whole, 1e-4 if p == 1 else 1e-5)
     assert parts.decision_function(X) == pytest.approx(

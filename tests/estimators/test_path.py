@@ -290,13 +290,13 @@ def test_verbose_reports_every_model(caplog):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"ps": 0.5}, "`p` must be a finite float >= 1, got 0.5"),
+        ({"ps": 0.5}, "`ps` must be a finite float >= 1, got 0.5"),
         ({"ps": []}, r"`ps` must be a number or a list of numbers >= 1, got \[\]"),
-        ({"ps": ["two"]}, "`p` must be a finite float >= 1, got 'two'"),
+        ({"ps": ["two"]}, "`ps` must be a finite float >= 1, got 'two'"),
         ({"Cs": 0}, "`Cs` must be a list, or a number of values >= 1, got 0"),
         ({"Cs": 1.5}, "`Cs` must be an int or a list of numbers > 0, got 1.5"),
         ({"Cs": True}, "`Cs` must be an int or a list of numbers > 0, got True"),
-        ({"Cs": [1, -1]}, "`C` must be a float > 0"),
+        ({"Cs": [1, -1]}, "`Cs` must be a float > 0"),
         ({"Cs": [1, np.inf]}, r"`Cs` must be finite, got inf.*Fit PSVC\(C=numpy.inf\)"),
         ({"X_val": [[0.0]]}, "belong together, got X_val without y_val"),
         ({"y_val": [0.0]}, "belong together, got y_val without X_val"),

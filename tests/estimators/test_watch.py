@@ -7,8 +7,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from small_data import noisy
 
 from psvm import PSVC, LinearPSVC
-from psvm.estimators.base import FitWatch
-from psvm.estimators.watch import listening
+from psvm.estimators.watch import FitWatch, listening
 
 X, Y = noisy(n=60, d=3, seed=0)
 THREE = np.arange(60) % 3

@@ -250,12 +250,12 @@ def test_held_out_rows_without_any_weight_count_alike(scoring):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"ps": (0.5,)}, ["`p`", ">= 1", "0.5"]),
+        ({"ps": (0.5,)}, ["`ps`", ">= 1", "0.5"]),
         ({"ps": 1.5}, ["`ps`", "list of one"]),
         ({"gammas": "wide"}, ["`gammas`", "scale"]),
         ({"ps": ()}, ["`ps`", "at least one"]),
         ({"ps": (1, 1.0)}, ["`ps`", "twice"]),
-        ({"Cs": (-1.0,)}, ["`C`", "> 0"]),
+        ({"Cs": (-1.0,)}, ["`Cs`", "> 0"]),
         ({"Cs": (np.inf,)}, ["`Cs`", "finite"]),
         ({"Cs": 0}, ["`Cs`", ">= 1"]),
         ({"gammas": ("large",)}, ["`gammas`", "scale"]),

@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 # Rows numbered at a time: searchsorted answers in int64, of which large data need no second copy.
-_ROWS = 2**20
+_ROWS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,13 @@ def encode_labels(y: Any, weight: Array, class_weight: Any, C: float) -> Encoded
     return EncodedLabels(classes, codes, cost, weight_of_class)
 
 
-def class_codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
+def class_codes(
+    y: npt.NDArray[Any], classes: npt.NDArray[Any], at_once: int = _ROWS_AT_ONCE
+) -> Codes:
     """Number of the class of each row, among sorted classes; arbitrary for a label of none."""
     codes = np.empty(y.size, dtype=np.int32)
-    for first in range(0, y.size, _ROWS):
-        rows = slice(first, first + _ROWS)
+    for first in range(0, y.size, at_once):
+        rows = slice(first, first + at_once)
         codes[rows] = np.searchsorted(classes, y[rows])
     return np.minimum(codes, classes.size - 1, out=codes)
 

@@ -17,6 +17,7 @@ from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.estimators.labels import check_class_weight, encode_labels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC, KernelParameter
+from psvm.search.calibration import Calibration
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
 from psvm.search.folds import make_fold, read_splits
@@ -302,25 +303,25 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             max_time=settings.max_time,
             keep_when_interrupted=self.on_interrupt == "keep",
         )
+        held_out = None
         try:
             explorer.search()
-            decisions = explorer.settle()
+            held_out = scorer.of_all_rows(explorer.settle())
             watch.close()
             warn_of_gaps(explorer.table.gap, COARSE)
             warn_of_scores(explorer.table)
             start = time.perf_counter()
-            model = self._refit(explorer, labels.classes, given, sample_weight)
+            model = self._refit(explorer, given, sample_weight)
             seconds = time.perf_counter() - start
         except KeyboardInterrupt:
             if self.on_interrupt == "keep" and explorer.searched:
                 with all_or_nothing(self):
-                    self._store_search(seen, settings.scorer, explorer)
+                    self._store_search(seen, settings.scorer, explorer, held_out)
             raise
         finally:
             watch.close()
         with all_or_nothing(self):
-            self._store_search(seen, settings.scorer, explorer)
-            self.cross_val_decision_, self._calibration = scorer.of_all_rows(decisions)
+            self._store_search(seen, settings.scorer, explorer, held_out)
             if model is not None:
                 self.best_estimator_, self.refit_time_ = model, seconds
             watch.end()
@@ -382,19 +383,23 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             **shared,
         )
 
-    def _refit(
-        self, explorer: Explorer, classes: npt.NDArray[Any], given: Any, sample_weight: Any
-    ) -> Any:
+    def _refit(self, explorer: Explorer, given: Any, sample_weight: Any) -> Any:
         """The model of the chosen cell and all rows, if it is asked for."""
         if not self.refit:
             return None
         best = self._model().set_params(**explorer.table.grid.params[explorer.chosen])
-        head = explorer.head_start(classes.size)
+        head = explorer.head_start()
         if head is None:
             return best.fit(*given, sample_weight=sample_weight)
         return best._fit_from(head, *given, sample_weight, start=head)
 
-    def _store_search(self, seen: check.SeenFeatures, scorer: Any, explorer: Explorer) -> None:
+    def _store_search(
+        self,
+        seen: check.SeenFeatures,
+        scorer: Any,
+        explorer: Explorer,
+        held_out: tuple[Array, Calibration] | None,
+    ) -> None:
         """Scores and choice of the search; nothing that an earlier fit left behind."""
         for later in ("cross_val_decision_", "_calibration", "best_estimator_", "refit_time_"):
             self.__dict__.pop(later, None)
@@ -407,6 +412,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.best_params_ = dict(table.grid.params[chosen])
         self.best_score_ = float(table.mean[chosen])
         self.n_splits_ = len(explorer.problem.folds)
+        if held_out is not None:
+            self.cross_val_decision_, self._calibration = held_out
 
     # --- metadata --------------------------------------------------------------------------------
 

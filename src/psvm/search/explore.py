@@ -89,9 +89,9 @@ class Explorer:
             self._solve(self.engines.final, [chosen], self.fine, np.inf)
         return self.kept[chosen]
 
-    def head_start(self, n_classes: int) -> HeadStart | None:
+    def head_start(self) -> HeadStart | None:
         """What the search knows of the fit of the chosen cell to all rows, if that is of use."""
-        return self.engines.search.head_start(self.chosen, n_classes)
+        return self.engines.search.head_start(self.chosen, self.problem.classes.size)
 
     def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:
         """Solve and score cells until the clock shows ``end``; keep the answers of exact ones."""

@@ -353,7 +353,8 @@ class _Crew:
 
     def join(self) -> None:
         for worker in self._workers:
-            worker.join()
+            if worker.ident is not None:  # an interrupt may come before it is started
+                worker.join()
         for gamma in list(self._kernels):
             self._release(gamma)
 

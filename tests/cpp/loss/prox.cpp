@@ -18,8 +18,8 @@ struct ProxLoop {
                               const Envelope* envelope, Values* out) {
     using V = Vec<double, Arch>;
     for (std::size_t k = 0; k < count; k += width<V>) {
-      const ProxValue<V> value =
-          prox_of<kind, V>(load<V>(margin + k), load<V>(centre + k), load<V>(cost + k), *envelope);
+      const ProxValue<V> value = prox_of<kind, V>(1.0 - load<V>(margin + k), load<V>(centre + k),
+                                                  load<V>(cost + k), *envelope);
       store<V>(out->alpha + k, value.alpha);
       store<V>(out->weight + k, value.weight);
       store<V>(out->loss + k, value.loss);
