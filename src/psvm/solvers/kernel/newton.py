@@ -114,6 +114,21 @@ class _Judge:
         return certificate.gap
 
 
+@dataclass(frozen=True)
+class _KeptByRows:
+    """The judge of the alpha that the rows keep."""
+
+    judge: _Judge
+    passes: BlockPasses
+
+    @property
+    def smallest(self) -> float:
+        return self.judge.certificate.gap
+
+    def __call__(self) -> float:
+        return self.judge.gap_of(self.passes.best_alpha(0))
+
+
 def _begin_at(judge: _Judge, largest: float) -> Begin:
     """Begin at the alpha that the judge knows, which is also the centre."""
     problem, start = judge.problem, judge.certificate
@@ -177,6 +192,6 @@ def solve_proximal_newton(
         {0: begin},
         {0: stage},
         in_order=True,
-        own_gap=lambda: judge.gap_of(passes.best_alpha(0)),
+        own_gap=_KeptByRows(judge, passes),
     )[0]
     return Candidate(judge.alpha, judge.decision, end.status)

@@ -42,7 +42,7 @@ from psvm.solvers.linear.newton_rules import (
     intercept_damping,
     patience,
 )
-from psvm.solvers.linear.newton_state import Best, Point, State
+from psvm.solvers.linear.newton_state import Best, OwnGap, Point, State
 from psvm.solvers.linear.passes import Active, DualSums, Gram, Keep, Order, Pass, Squares, Sums
 from psvm.solvers.linear.systems import (
     FeatureSystem,
@@ -106,7 +106,7 @@ class NewtonTask:
     fixed_total: float = 0.0
     inner_products: bool = False  # whether those of the rows are known
     goals_are_1: bool = True  # y_i t_i, as in classification: then u may be scaled
-    own_gap: Callable[[], float] | None = None
+    own_gap: OwnGap | None = None
 
     @property
     def p(self) -> float:
@@ -214,7 +214,7 @@ def _begin(task: NewtonTask) -> Generator[Order, Any, State]:
 
 def _iterate(task: NewtonTask, state: State) -> Orders:
     """One iteration. Raises LinAlgError if its system cannot be solved."""
-    sigma, gap = state.sigma, state.best.gap
+    sigma, gap, nearness = state.sigma, state.best.gap, state.best.nearness
     # 0. Margins add up the rounding of steps: from u itself now and then, and for the last digits.
     if state.best.judged or state.iteration % _REFRESH == 0:
         u = state.point.u
@@ -242,7 +242,7 @@ def _iterate(task: NewtonTask, state: State) -> Orders:
         state.point.primal,
         state.decrement,
         new_sigma=state.sigma > sigma,
-        gained=state.best.gap <= 0.5 * gap,
+        gained=state.best.nearness < nearness and state.best.nearness <= 0.5 * nearness,
         near=state.best.judged,
     )
 
@@ -252,7 +252,7 @@ def _stop(task: NewtonTask, state: State) -> Status | None:
     best, progress, gap = state.best, state.progress, state.best.gap
     record = {
         "iteration": state.iteration,
-        "gap": gap,
+        "gap": gap if task.own_gap is None else min(gap, task.own_gap.smallest),
         "primal": best.primal,
         "dual": best.dual,
         "changed": state.point.sums.active,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,19 @@ from psvm.solvers.linear.passes import Sums
 from psvm.solvers.linear.systems import System
 
 Array = npt.NDArray[np.float64]
+
+
+class OwnGap(Protocol):
+    """Judges alpha with its own ``w(alpha)``, where the model is alpha alone."""
+
+    @property
+    def smallest(self) -> float:
+        """The smallest relative gap so far; at first that of the start."""
+        ...
+
+    def __call__(self) -> float:
+        """The relative gap of the alpha that the rows keep."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,11 @@ class Best:
     def gap(self) -> float:
         """The relative gap that counts."""
         return self.pair if self.own is None else self.own
+
+    @property
+    def nearness(self) -> float:
+        """The gap by which progress is seen: of the pair, until alpha is near enough to judge."""
+        return self.gap if self.judged else self.pair
 
 
 @dataclass

@@ -9,7 +9,7 @@ a single pass over all rows tells whether the guess was right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from psvm.solvers.linear.newton import (
     semismooth_newton,
 )
 from psvm.solvers.linear.newton_rules import first_sigma, trust_in
+from psvm.solvers.linear.newton_state import OwnGap
 from psvm.solvers.linear.passes import BlockPasses, Keep, Pass, Sums, block_sizes
 from psvm.solvers.linear.summary import RowSummary, summarise
 
@@ -51,7 +52,7 @@ def solve_newton(
     stages: Mapping[int, Stage],
     *,
     in_order: bool,
-    own_gap: Callable[[], float] | None = None,
+    own_gap: OwnGap | None = None,
 ) -> dict[int, BestPair]:
     """Solve problems of ``passes`` from their starts; their best alpha stays with the rows.
 
@@ -71,7 +72,7 @@ class _Newton:
     passes: BlockPasses
     summary: RowSummary
     stages: dict[int, Stage]
-    own_gap: Callable[[], float] | None = None
+    own_gap: OwnGap | None = None
     costs: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
