@@ -1,4 +1,4 @@
-"""Scores of held-out answers: values of some classes among all, means of splits, what a scorer sees."""
+"""Scores of held-out answers: values among all classes, means of splits, what a scorer sees."""
 
 import numpy as np
 import pytest

@@ -70,9 +70,8 @@ def test_near_the_best():
 
 
 def test_the_columns_are_those_of_grid_search():
-    found = table(
-        [[0.5, 0.7], [0.9, 0.9], [np.nan, 0.8], [0.9, 0.9]], by_cell([4, 3, 2, 1])
-    ).results()
+    scores = [[0.5, 0.7], [0.9, 0.9], [np.nan, 0.8], [0.9, 0.9]]
+    found = table(scores, by_cell([4, 3, 2, 1])).results()
     assert found["params"][1] == {"C": 2.0, "p": 1.5}
     assert found["param_C"].tolist() == [1.0, 2.0, 3.0, 4.0]
     assert found["split1_test_score"].tolist() == [0.7, 0.9, 0.8, 0.9]
@@ -85,9 +84,9 @@ def test_the_columns_are_those_of_grid_search():
 
 
 def test_warnings_say_how_many():
+    odd = table([[0.5], [np.nan]])
+    odd.gap[:] = 1e-5  # solved, but its score is none
     with pytest.warns(UserWarning, match="without 1 of 2 cells"):
-        odd = table([[0.5], [np.nan]])
-        odd.gap[:] = 1e-5  # solved, but its score is none
         warn_of_scores(odd)
     with pytest.warns(ConvergenceWarning, match="solved 2 of 3 cells only to a relative gap above"):
         warn_of_gaps(np.array([[1e-4, 1e-2], [2e-2, np.nan], [1e-4, 1e-4]]), 1e-4)

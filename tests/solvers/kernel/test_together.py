@@ -15,6 +15,7 @@ from psvm.solvers.kernel.together import solve_together
 from psvm.solvers.ledger import Budget, Status
 
 SIZE = 60
+EXACT = Budget(tol=1e-8)
 
 
 def three_pairs(threads):
@@ -31,7 +32,7 @@ def three_pairs(threads):
     return problems, [np.zeros(2 * SIZE)] * 3, kernel
 
 
-def solve(threads, on_round=None, *, in_order=False, budget=Budget(tol=1e-8)):
+def solve(threads, on_round=None, *, in_order=False, budget=EXACT):
     return solve_together(*three_pairs(threads), budget, on_round, in_order=in_order)
 
 
@@ -46,9 +47,8 @@ def test_each_solution_is_that_of_its_problem(threads, in_order):
         rows = np.concatenate([np.arange(s * SIZE, (s + 1) * SIZE) for s in problem.segments])
         assert one.status is Status.CONVERGED
         assert one.certificate.gap <= 1e-8
-        assert one.decision == pytest.approx(
-            K[np.ix_(rows, rows)] @ (problem.y * one.alpha), abs=1e-8
-        )
+        decision = K[np.ix_(rows, rows)] @ (problem.y * one.alpha)
+        assert one.decision == pytest.approx(decision, abs=1e-8)
         assert one.alpha == pytest.approx(alone[t].alpha, abs=1e-4)
 
 
@@ -56,9 +56,12 @@ def test_each_solution_is_that_of_its_problem(threads, in_order):
 def test_who_listens_hears_of_every_problem(in_order):
     """In order on the calling thread, one problem after the other; else on threads of their own."""
     heard = []
-    solve(
-        2, lambda t, record: heard.append((t, threading.get_ident())) is not None, in_order=in_order
-    )
+
+    def on_round(t, record):
+        heard.append((t, threading.get_ident()))
+        return False
+
+    solve(2, on_round, in_order=in_order)
     assert {t for t, _ in heard} == {0, 1, 2}
     here = {thread == threading.get_ident() for _, thread in heard}
     assert here == {in_order}

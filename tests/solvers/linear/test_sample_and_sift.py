@@ -35,9 +35,8 @@ def given(p, *, n=SIZE, d=2, C=1.0, seed=0):
 def solve(passes, summary, start=None, *, tol=TOL, in_order=False):
     """The best pair, and the records of the rounds."""
     ledger = Ledger(Budget(tol=tol))
-    found = solve_newton(
-        passes, summary, {0: start}, {0: ledger.stage("newton")}, in_order=in_order
-    )
+    stages = {0: ledger.stage("newton")}
+    found = solve_newton(passes, summary, {0: start}, stages, in_order=in_order)
     return found[0], ledger.records
 
 
