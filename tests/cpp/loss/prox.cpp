@@ -14,11 +14,11 @@ struct Values {
 template <Exponent kind>
 struct ProxLoop {
   template <class Arch>
-  static PSVM_INLINE void run(const double* margin, const double* centre, const double* cost,
+  static PSVM_INLINE void run(const double* shortfall, const double* centre, const double* cost,
                               const Envelope* envelope, Values* out) {
     using V = Vec<double, Arch>;
     for (std::size_t k = 0; k < count; k += width<V>) {
-      const ProxValue<V> value = prox_of<kind, V>(1.0 - load<V>(margin + k), load<V>(centre + k),
+      const ProxValue<V> value = prox_of<kind, V>(load<V>(shortfall + k), load<V>(centre + k),
                                                   load<V>(cost + k), *envelope);
       store<V>(out->alpha + k, value.alpha);
       store<V>(out->weight + k, value.weight);
@@ -41,9 +41,11 @@ struct Rows {
 
   Values values(const Envelope& envelope) const {
     Values found;
+    std::vector<double> shortfall;  // of a goal of 1
+    for (const double m : margin) shortfall.push_back(1.0 - m);
     const auto run = [&]<Exponent kind>(std::integral_constant<Exponent, kind>) {
       on_this_cpu<ProxLoop<kind>, const double*, const double*, const double*, const Envelope*,
-                  Values*>(margin.data(), centre.data(), cost.data(), &envelope, &found);
+                  Values*>(shortfall.data(), centre.data(), cost.data(), &envelope, &found);
     };
     switch (exponent_of(envelope.p)) {
       case Exponent::one: run(std::integral_constant<Exponent, Exponent::one>{}); break;

@@ -1,4 +1,7 @@
-"""Dual coordinate descent against the oracle, and its claims recomputed with NumPy."""
+"""Dual coordinate descent against the oracle, and its claims recomputed with NumPy.
+
+tests: linear/coordinate_descent.hpp
+"""
 
 import _thread
 import threading

@@ -1,4 +1,4 @@
-"""The proximal step of the rows solves its equation; the rules of the loop do what they say."""
+"""The proximal step of the rows solves its equation; duals are balanced, loops run in lockstep."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,8 @@ from strategies import costs, seeds
 
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import LinearProblems
-from psvm.solvers.linear.newton_rules import SlopeSearch
-from psvm.solvers.linear.newton_state import Progress
-from psvm.solvers.linear.passes import BlockPasses, Pass
+from psvm.solvers.linear.newton import balanced_dual, in_lockstep
+from psvm.solvers.linear.passes import BlockPasses, DualSums, Pass
 
 
 def prox(margin, sigma, C, p):
@@ -65,29 +64,85 @@ def test_prox_of_the_hinge_is_a_clip():
     assert weight.tolist() == [0.0, 2.0, 0.0]
 
 
-@pytest.mark.parametrize("root", [1e-3, 0.4, 1.0, 30.0])
-def test_slope_search_halves_the_slope(root):
-    """Of a convex function with a kink in its slope."""
-
-    def slope(s):
-        return min(s - root, 10.0 * (s - root))
-
-    search = SlopeSearch(slope(0.0))
-    while not search.done(slope(search.step)):
-        pass
-    assert abs(slope(search.step)) <= 0.5 * abs(slope(0.0))
-    assert search.tries < 20
+# --- the dual of two classes, and many loops at once ---------------------------------------------
 
 
-def test_progress_counts_idle_iterations():
-    """Far away a falling primal is a gain; near the solution only the gap is."""
-    progress = Progress()
-    for primal in (3.0, 2.0, 1.0):
-        progress.note(primal, 1.0, new_sigma=False, gained=False, near=False)
-    assert progress.idle == 0
-    progress.note(0.5, 0.5, new_sigma=False, gained=False, near=True)
-    assert progress.idle == 1
-    progress.note(0.5, 0.5, new_sigma=False, gained=False, near=False)
-    assert progress.idle == 2
-    progress.note(0.5, 0.5, new_sigma=False, gained=True, near=True)
-    assert progress.idle == 0
+def dual_of(X, y, alpha, p):
+    """The sums of rows with cost 1 by class."""
+    slack = (alpha / p) ** (1.0 / (p - 1.0)) if p > 1.0 else 0.0 * alpha
+    conjugate = alpha * slack * (p - 1.0) / p
+    of_class = [y < 0, y > 0]
+    total = np.array([alpha[rows].sum() for rows in of_class])
+    return DualSums(
+        image=np.array([alpha[rows] @ X[rows] for rows in of_class]),
+        alpha=total,
+        linear=total.copy(),
+        conjugate=np.array([conjugate[rows].sum() for rows in of_class]),
+    )
+
+
+@pytest.mark.parametrize("heavier", [-1.0, 1.0])
+@pytest.mark.parametrize("p", [1.0, 1.5, 3.0])
+def test_the_heavier_class_is_scaled_down(p, heavier):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.where(np.arange(30) % 3 == 0, heavier, -heavier)
+    alpha = rng.uniform(size=30)
+    zeros = np.zeros(5)
+    value, factors = balanced_dual(dual_of(X, y, alpha, p), p, zeros, 0.0, True)
+    balanced = alpha * np.where(y > 0, factors[1], factors[0])
+    assert y @ balanced == pytest.approx(0.0, abs=1e-12)
+    assert max(factors) == 1.0 > min(factors)
+    sums, w = dual_of(X, y, balanced, p), (y * balanced) @ X
+    expected = balanced.sum() - 0.5 * w @ w - sums.conjugate.sum()
+    assert value == pytest.approx(expected, rel=1e-12)
+    # Without an intercept nothing has to balance.
+    value, factors = balanced_dual(dual_of(X, y, alpha, p), p, zeros, 0.0, False)
+    sums, w = dual_of(X, y, alpha, p), (y * alpha) @ X
+    assert factors == (1.0, 1.0)
+    assert value == pytest.approx(alpha.sum() - 0.5 * w @ w - sums.conjugate.sum(), rel=1e-12)
+
+
+def test_fixed_rows_count_in_the_balance():
+    """Left out with their image and their total: as if they took part with a factor of 1."""
+    rng = np.random.default_rng(1)
+    X, y, alpha = rng.normal(size=(20, 3)), np.resize([1.0, -1.0], 20), rng.uniform(size=20)
+    inside = np.arange(20) < 15
+    fixed = np.append((y * alpha)[~inside] @ X[~inside], (y * alpha)[~inside].sum())
+    sums = dual_of(X[inside], y[inside], alpha[inside], 1.0)
+    value, factors = balanced_dual(sums, 1.0, fixed, alpha[~inside].sum(), True)
+    scaled = np.where(inside, np.where(y > 0, factors[1], factors[0]), 1.0) * alpha
+    w = (y * scaled) @ X
+    assert y @ scaled == pytest.approx(0.0, abs=1e-12)
+    assert value == pytest.approx(scaled.sum() - 0.5 * w @ w, rel=1e-12)
+
+
+def test_no_dual_where_no_scaling_balances():
+    fixed = np.array([0.0, 0.0, 0.0, 100.0])
+    X, y = np.ones((4, 3)), np.array([1.0, 1.0, -1.0, -1.0])
+    value, _ = balanced_dual(dual_of(X, y, np.ones(4), 1.0), 1.0, fixed, 0.0, True)
+    assert value == -np.inf
+
+
+def test_loops_in_lockstep_are_answered_together():
+    """Each gets its own answers, and those that go on longer are answered alone."""
+
+    def loop(t, rounds):
+        heard = []
+        for k in range(rounds):
+            answered = yield t, k
+            heard.append(answered)
+        return heard
+
+    asked = []
+
+    def answer(orders):
+        asked.append(sorted(orders))
+        return {t: ("answer", *order) for t, order in orders.items()}
+
+    outcomes = in_lockstep(answer, {t: loop(t, rounds) for t, rounds in ((0, 2), (3, 0), (5, 3))})
+    assert outcomes == {
+        0: [("answer", 0, 0), ("answer", 0, 1)],
+        3: [],
+        5: [("answer", 5, 0), ("answer", 5, 1), ("answer", 5, 2)],
+    }
+    assert asked == [[0, 5], [0, 5], [5]]

@@ -1,0 +1,63 @@
+"""What goes before a classifier, by the kind of its columns."""
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from psvm import PSVC
+from psvm.cli.files.training_set import TrainingSet
+from psvm.cli.preprocessing import CLASSIFIER, with_preprocessing
+
+Y = np.array(["p", "q", "p", "q"])
+
+
+def training(X, numbers=(), texts=()):
+    return TrainingSet(X=X, y=Y, numbers=list(numbers), texts=list(texts))
+
+
+def table():
+    frame = pl.DataFrame({"a": [1.0, 2.0, None, 5.0], "kind": ["x", "y", None, "x"]})
+    return training(frame, ["a"], ["kind"])
+
+
+def rows_after(model, X):
+    return np.asarray(model[:-1].fit_transform(X, Y), dtype=float)
+
+
+def test_numbers_are_scaled_unless_told_otherwise():
+    data = training(np.arange(8.0).reshape(4, 2))
+    model = with_preprocessing(PSVC(), data, scale=None, impute=False)
+    assert [name for name, _ in model.steps] == ["scale", CLASSIFIER]
+    found = rows_after(model, data.X)
+    assert found.mean(axis=0) == pytest.approx([0.0, 0.0])
+    assert found.std(axis=0) == pytest.approx([1.0, 1.0])
+    plain = PSVC()
+    assert with_preprocessing(plain, data, scale=False, impute=False) is plain
+
+
+def test_zeros_stay_zeros():
+    data = training(sp.csr_array(np.eye(4)))
+    plain = PSVC()
+    assert with_preprocessing(plain, data, scale=None, impute=False) is plain
+    model = with_preprocessing(plain, data, scale=True, impute=False)
+    assert model[:-1].fit_transform(data.X).nnz == 4
+
+
+def test_missing_numbers_and_texts_are_filled_in():
+    data = table()
+    model = with_preprocessing(PSVC(), data, scale=False, impute=True)
+    assert rows_after(model, data.X).tolist() == [
+        [1.0, 1.0, 0.0],
+        [2.0, 0.0, 1.0],
+        [2.0, 1.0, 0.0],  # the median, and the text that is there most often
+        [5.0, 1.0, 0.0],
+    ]
+
+
+def test_a_text_that_is_new_is_none_of_the_others():
+    texts = training(pl.DataFrame({"kind": ["x", "y", "y", "x"]}), [], ["kind"])
+    model = with_preprocessing(PSVC(), texts, scale=None, impute=False)
+    model[:-1].fit(texts.X, Y)
+    new = model[:-1].transform(pl.DataFrame({"kind": ["z", "y"]}))
+    assert (new.toarray() if sp.issparse(new) else new).tolist() == [[0.0, 0.0], [0.0, 1.0]]

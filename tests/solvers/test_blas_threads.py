@@ -1,0 +1,66 @@
+"""One BLAS thread while anybody wants it, and afterwards what was there before."""
+
+from threading import Event, Thread
+
+import pytest
+import threadpoolctl
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from psvm.solvers.blas_threads import one_blas_thread
+
+
+def blas_threads():
+    """Of those that have threads at all."""
+    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    return {one["num_threads"] for one in found if one.get("threading_layer") != "disabled"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """A limit that is not 1, to see it go and come back."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS has a single thread")
+        yield
+
+
+def test_inside_one_and_afterwards_as_before():
+    with one_blas_thread():
+        assert blas_threads() == {1}
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_an_error_restores_the_limit():
+    with pytest.raises(KeyError), one_blas_thread():
+        raise KeyError
+    assert blas_threads() == {2}
+
+
+@pytest.mark.xfail(
+    hasattr(threadpoolctl.OpenBLASController, "clear_controlling_thread"),
+    reason="since threadpoolctl 3.8 only the thread that set a limit of OpenBLAS can change it",
+    strict=True,
+)
+def test_the_last_of_two_threads_restores_the_limit():
+    """The first to enter leaves first: the other still has its single thread."""
+    inside, leave = Event(), Event()
+    seen = []
+
+    def other():
+        with one_blas_thread():
+            inside.set()
+            leave.wait(30.0)
+            seen.append(blas_threads())
+
+    with one_blas_thread():
+        thread = Thread(target=other)
+        thread.start()
+        assert inside.wait(30.0)
+    assert blas_threads() == {1}
+    leave.set()
+    thread.join()
+    assert seen == [{1}]
+    assert blas_threads() == {2}
