@@ -3,7 +3,6 @@
 from threading import Event, Thread
 
 import pytest
-import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from psvm.solvers.blas_threads import one_blas_thread
@@ -39,11 +38,6 @@ def test_an_error_restores_the_limit():
     assert blas_threads() == {2}
 
 
-@pytest.mark.xfail(
-    hasattr(threadpoolctl.OpenBLASController, "clear_controlling_thread"),
-    reason="since threadpoolctl 3.8 only the thread that set a limit of OpenBLAS can change it",
-    strict=True,
-)
 def test_the_last_of_two_threads_restores_the_limit():
     """The first to enter leaves first: the other still has its single thread."""
     inside, leave = Event(), Event()

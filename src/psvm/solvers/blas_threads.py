@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 _lock = Lock()
 _users = 0
@@ -35,4 +35,8 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if _users == 0:
+                # Since threadpoolctl 3.8 only the thread that set a limit of OpenBLAS may change
+                # it, and the last to leave need not be the first that came.
+                if hasattr(OpenBLASController, "clear_controlling_thread"):
+                    OpenBLASController.clear_controlling_thread(force=True)
                 _limit.restore_original_limits()
