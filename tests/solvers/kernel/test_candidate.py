@@ -5,13 +5,14 @@ import pytest
 from referee import kernel_matrix
 from small_data import noisy
 
+from psvm.mathematics.certificate import certify
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.kernel.newton import factor_of, solve_proximal_newton
 from psvm.solvers.kernel.working_set import solve_working_set
-from psvm.solvers.ledger import Budget, Ledger, Status
+from psvm.solvers.ledger import Budget, Ledger, Solution, Status
 
 
 @pytest.mark.parametrize("solver", ["working_set", "newton"])
@@ -22,7 +23,10 @@ def test_decision_values_are_those_of_alpha(solver, max_iter):
     problem = KernelProblem.classification([0], y, np.ones(80), PNormHinge(1.5))
     stage = Ledger(Budget(max_iter=max_iter)).stage(solver)
     if solver == "newton":
-        found = solve_proximal_newton(problem, factor_of(K, True), start, stage, polish=False)
+        at = Solution(
+            lambda: start, certify(problem, start, start), Status.MAX_ITER, decision=start
+        )
+        found = solve_proximal_newton(problem, factor_of(K, True), at, stage, polish=False)
     else:
         kernel = TrainingKernel(Kernel("rbf", 0.4), X, [0, 80], 1e7, 1)
         found = solve_working_set(problem, kernel, start, stage, float32=False, threads=1)

@@ -15,14 +15,18 @@ from psvm.solvers.kernel.newton import (
     features_of,
     solve_proximal_newton,
 )
-from psvm.solvers.ledger import Budget, Ledger, Status
+from psvm.solvers.ledger import Budget, Ledger, Solution, Status
 
 
 def solve(problem, features, alpha, polish=True, **budget):
     """What the solver found, with its rounds and records."""
     ledger = Ledger(Budget(**budget))
+    decision = features.of_rows(problem, alpha)
+    start = Solution(
+        lambda: alpha, certify(problem, alpha, decision), Status.MAX_ITER, decision=decision
+    )
     stage = ledger.stage("proximal_newton")
-    found = solve_proximal_newton(problem, features, alpha, stage, polish=polish)
+    found = solve_proximal_newton(problem, features, start, stage, polish=polish)
     found.n_iter, found.history = ledger.rounds, ledger.records
     return found
 

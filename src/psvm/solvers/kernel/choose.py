@@ -168,7 +168,7 @@ class _KernelSolve:
             found = solve_proximal_newton(
                 self.problem,
                 features,
-                best.alpha,
+                best,
                 self.ledger.stage("proximal_newton"),
                 polish=self.kernel.size <= SMALL,
                 threads=1 if self.kernel.size <= SMALL else self.threads,

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from psvm.mathematics.certificate import Certificate, certify
 from psvm.mathematics.problem import KernelProblem, LinearProblems
 from psvm.solvers.kernel.candidate import Candidate
-from psvm.solvers.ledger import Stage
+from psvm.solvers.ledger import Solution, Stage
 from psvm.solvers.linear.newton import Begin
 from psvm.solvers.linear.newton_rules import first_sigma, trust_in
 from psvm.solvers.linear.passes import BlockPasses
@@ -97,14 +97,6 @@ class _Judge:
     decision: Array
     certificate: Certificate
 
-    @classmethod
-    def of(cls, problem: KernelProblem, features: Features, alpha: Array) -> _Judge:
-        """A judge that knows only the start."""
-        nothing = Certificate(np.inf, -np.inf, np.inf, 0.0)
-        judge = cls(problem, features, alpha, np.zeros_like(alpha), nothing)
-        judge.gap_of(alpha)
-        return judge
-
     def gap_of(self, alpha: Array) -> float:
         """Relative gap of a feasible alpha; it is remembered if it is the best."""
         decision = self.features.of_rows(self.problem, alpha)
@@ -149,17 +141,18 @@ def _begin_at(judge: _Judge, largest: float) -> Begin:
 def solve_proximal_newton(
     problem: KernelProblem,
     features: Features,
-    alpha: Array,
+    start: Solution,
     stage: Stage,
     *,
     polish: bool = True,
     threads: int = 1,
 ) -> Candidate:
-    """Solve one problem of balance 0 from ``alpha`` to the stage's tol, or as far as digits reach.
+    """Solve one problem of balance 0 from a start to the stage's tol, or as far as digits reach.
 
     With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned.
     """
-    judge = _Judge.of(problem, features, alpha)
+    alpha = start.alpha
+    judge = _Judge(problem, features, alpha, start.decision, start.certificate)
     rows = [features.rows]
     summary = summarise(rows, centred=False)
     passes = BlockPasses(
