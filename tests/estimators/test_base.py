@@ -29,10 +29,15 @@ def solution(gap, status=Status.CONVERGED):
 def test_what_fails_inside_leaves_all_attributes_as_they_were(error):
     holder = Holder()
     holder.kept, holder.changed = kept, changed = [1], 2
-    with pytest.raises(error), all_or_nothing(holder):
-        holder.changed, holder.added = 3, 4
-        del holder.kept
-        raise error
+
+    def change_and_fail():
+        with all_or_nothing(holder):
+            holder.changed, holder.added = 3, 4
+            del holder.kept
+            raise error
+
+    with pytest.raises(error):
+        change_and_fail()
     assert vars(holder) == {"kept": [1], "changed": 2}
     assert holder.kept is kept
     assert holder.changed is changed
