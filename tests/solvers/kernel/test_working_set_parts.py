@@ -82,14 +82,16 @@ def test_sparse_rows(data):
     check_certificate(model, K, y, np.full(y.size, 30.0))
 
 
-@pytest.mark.parametrize(("p", "storage"), [(1, np.asarray), (2, np.asarray), (2, sp.csr_matrix)])
-def test_a_part_beside_cached_rows(data, p, storage):
+@pytest.mark.parametrize(
+    ("p", "C", "storage"), [(1, 300.0, np.asarray), (2, 30.0, np.asarray), (2, 30.0, sp.csr_matrix)]
+)
+def test_a_part_beside_cached_rows(data, p, C, storage):
     """Many features, so that whole rows are cached and tell the other rows of the outcome."""
     X, y, K = data
     rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(80, X.shape[1])))[0]
-    model = fit(storage(X @ rotation.T), y, p)
+    model = fit(storage(X @ rotation.T), y, p, C=C)
     assert 0 < last_part(model) < y.size
-    check_certificate(model, K, y, np.full(y.size, 30.0))
+    check_certificate(model, K, y, np.full(y.size, C))
 
 
 @pytest.mark.parametrize("p", [1, 1.5])
