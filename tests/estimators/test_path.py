@@ -16,7 +16,7 @@ from small_data import blobs, noisy, real
 
 from psvm import PSVC, LinearPSVC
 from psvm.estimators.path import PSVMPath, psvm_path
-from psvm.estimators.svc import KernelWidth
+from psvm.estimators.svc import KernelSettings
 
 PS, CS = (1.0, 1.5, 2.0), (0.1, 1.0, 10.0)
 
@@ -222,13 +222,13 @@ def test_warm_starts_save_rounds(kernel):
 
 def test_kernel_rows_are_shared_by_all_models(monkeypatch):
     built = []
-    original = KernelWidth.matrix_over
+    original = KernelSettings.matrix_over
 
     def counted(self, *arguments):
         built.append(1)
         return original(self, *arguments)
 
-    monkeypatch.setattr(KernelWidth, "matrix_over", counted)
+    monkeypatch.setattr(KernelSettings, "matrix_over", counted)
     X, y = noisy(40, 3)
     psvm_path(X, y, ps=PS, Cs=CS)
     assert len(built) == 1

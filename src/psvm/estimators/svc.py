@@ -224,7 +224,7 @@ class PSVC(PNormClassifier):
         start: Start | None = None,
     ) -> Self:
         """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
-        settings, width = self._check_parameters()
+        settings, of_kernel = self._check_parameters()
         seen, X, y = check.check_data(self, X, y)
         check.check_kernel_input(self.kernel, X)
         weight = check.check_weights(sample_weight, y.size)
@@ -237,11 +237,11 @@ class PSVC(PNormClassifier):
                 stored,
                 labels,
                 weight,
-                merge=width.kernel.of_features,
+                merge=of_kernel.kernel.of_features,
                 # Rows sorted by class form the segments that one-vs-one problems share.
                 by_class=settings.pairwise(labels.classes.size),
             ),
-            lambda rows: width.matrix_over(stored, rows, weight, settings.threads),
+            lambda rows: of_kernel.matrix_over(stored, rows, weight, settings.threads),
         )
         problems = _problems(settings, labels, rows)
         start = start or self._memory(problems, rows, labels)
@@ -259,21 +259,22 @@ class PSVC(PNormClassifier):
             one.certificate.scale * one.alpha * problem.y
             for one, problem in zip(solved, problems, strict=True)
         ]
-        expansion = Expansion.of(rows.scatter(packed(duals, problems, rows)) * rows.shares, labels)
+        coef = rows.scatter(packed(duals, problems, rows)) * rows.shares
+        vectors = SupportVectors.of(coef, labels)
         with all_or_nothing(self):
             self._store_common(seen, labels, solved)
-            self._store_expansion(expansion, X, kernel.kernel)
+            self._store_support(vectors, X, kernel.kernel)
             if self.warm_start:
                 self._warm = WarmStart.of(problems, solved, rows, labels.codes)
             watch.end()
         return self
 
-    def _check_parameters(self) -> tuple[Settings, KernelWidth]:
+    def _check_parameters(self) -> tuple[Settings, KernelSettings]:
         """All parameters, or an error that names the wrong one."""
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
-        return self._check_settings(), KernelWidth(
+        return self._check_settings(), KernelSettings(
             check.check_kernel(self.kernel, self.degree, self.coef0),
             check.check_gamma(self.gamma),
             check.check_cache_size(self.cache_size),
@@ -287,12 +288,12 @@ class PSVC(PNormClassifier):
         known = warm is not None and warm.fits(problems, rows, labels.codes)
         return warm if warm is not None and known else ColdStart()
 
-    def _store_expansion(self, expansion: Expansion, X: Any, kernel: Kernel) -> None:
+    def _store_support(self, vectors: SupportVectors, X: Any, kernel: Kernel) -> None:
         """Fitted attributes of a sum over support vectors."""
         self._kernel = kernel
-        self.support_ = expansion.support
-        self.n_support_ = expansion.n_support
-        self.dual_coef_ = expansion.dual_coef
+        self.support_ = vectors.support
+        self.n_support_ = vectors.n_support
+        self.dual_coef_ = vectors.dual_coef
         empty = np.empty((0, 0))
         self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
         self.shape_fit_ = X.shape
@@ -358,8 +359,8 @@ class PSVC(PNormClassifier):
 
 
 @dataclass(frozen=True)
-class KernelWidth:
-    """A kernel whose width may still follow from the rows, and the memory for its entries."""
+class KernelSettings:
+    """The kernel, whose width may still follow from the rows, and the memory for its entries."""
 
     kernel: Kernel
     gamma: float | str
@@ -382,7 +383,7 @@ class KernelWidth:
 
 
 @dataclass(frozen=True)
-class Expansion:
+class SupportVectors:
     """The support vectors, grouped by class, and their coefficients."""
 
     support: npt.NDArray[np.int32]
@@ -390,7 +391,7 @@ class Expansion:
     dual_coef: Array
 
     @classmethod
-    def of(cls, coef: Array, labels: EncodedLabels) -> Expansion:
+    def of(cls, coef: Array, labels: EncodedLabels) -> SupportVectors:
         """The rows of X whose coefficients, in SVC's layout, are not all 0."""
         (support,) = np.nonzero(coef.any(axis=0))
         support = support[np.argsort(labels.codes[support], kind="stable")]
