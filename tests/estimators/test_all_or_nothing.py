@@ -1,6 +1,7 @@
 """Whatever fails or is interrupted in a fit leaves the estimator exactly as it was."""
 
 import copy
+import linecache
 import sys
 import warnings
 
@@ -364,7 +365,9 @@ class Interrupt:
         return self.on_line if "psvm" in frame.f_globals.get("__name__", "") else None
 
     def on_line(self, frame, event, argument):
-        if event == "line":
+        # No signal is handled between the steps of a with statement, where a lock would stay shut.
+        source = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if event == "line" and not source.lstrip().startswith("with "):
             self.left -= 1
             if self.left == 0:
                 raise KeyboardInterrupt
