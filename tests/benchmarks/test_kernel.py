@@ -385,6 +385,7 @@ def test_growth_fits_the_exponent_over_the_sizes_there_are():
 # --- from end to end -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # eight processes
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and timers")
 def test_a_run_leaves_records_page_and_picture_and_can_be_resumed(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")

@@ -12,6 +12,9 @@ from sklearn.datasets import load_iris
 from psvm import PSVC
 from psvm.persistence import load, save
 
+# A process each or several; test_commands and test_data read all formats in one.
+pytestmark = pytest.mark.slow
+
 X, Y = load_iris(return_X_y=True)
 
 
@@ -33,7 +36,6 @@ def succeeds(*words, given=None):
     return out
 
 
-@pytest.mark.slow  # a process each; test_commands fits and predicts all of them in one
 @pytest.mark.parametrize("kind", TABLES + MATRICES)
 def test_rows_and_labels_of_every_format(shared, kind):
     model, path = shared / "iris.psvm", shared / f"iris.{kind}"

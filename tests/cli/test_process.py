@@ -59,6 +59,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(tmp_path, shared, unbuffered):
 
 
 @LINUX
+@pytest.mark.slow  # two processes that fill it
 def test_a_full_disk_is_told(shared):
     words = ["predict", shared / "iris.psvm", shared / "iris.csv"]
     with open("/dev/full", "wb") as full:
@@ -149,6 +150,7 @@ def unread(pipe):
 
 
 @LINUX
+@pytest.mark.slow  # files of a hundred megabytes
 @pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
 def test_predictions_need_memory_for_a_block_only(tmp_path, kind):
     """A file of some hundred megabytes of numbers, and blocks that are a tenth of it."""

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+# The whole of `psvm reproduce all --quick`; its parts have tests of their own.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
