@@ -39,9 +39,9 @@ Start = LinearStart | Begin | None
 # a9a and w8a, with fewer rows per feature, slower).
 _ROWS_PER_FEATURE, _ENTRIES = 400, 5e5
 # The sample: a share of the rows (on ijcnn1, skin_nonskin and magic04, p = 1 to 2, a quarter takes
-# 5 % longer, a sixteenth 4 % less but up to 1.6 times as long), at least so many per feature (30 and
-# 300: alike), of every class so many that a rare one is not missed; solved to a relative gap (1e-3
-# and 1e-5: alike).
+# 5 % longer, a sixteenth 4 % less but up to 1.6 times as long), at least so many per feature (30
+# and 300: alike), of every class so many that a rare one is not missed; solved to a relative gap
+# (1e-3 and 1e-5: alike).
 _SHARE, _SAMPLED_PER_FEATURE, _SAMPLED_PER_CLASS = 1 / 8, 100, 500
 _SAMPLE_TOL = 1e-4
 # Sifting at p = 1: width of the band in units of delta (4: a tenth less time, but closer to missing
