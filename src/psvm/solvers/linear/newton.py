@@ -285,8 +285,8 @@ def _solved(task: NewtonTask, state: State, decrement: float) -> bool:
 
 def _recentre(task: NewtonTask, state: State) -> Orders:
     """Outer step."""
-    # Near the solution of a smooth loss a larger sigma only costs digits. (1e-8 and 1e-2, and gaps of
-    # 1e-4 and 0.3, took as long.)
+    # Near the solution of a smooth loss a larger sigma only costs digits. (1e-8 and 1e-2, and gaps
+    # of 1e-4 and 0.3, took as long.)
     point = state.point
     small = point.sums.moved < 1e-5 * task.tol * abs(point.primal)
     if task.p == 1.0 or not small or state.best.gap > 0.01:
