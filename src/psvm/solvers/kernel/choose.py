@@ -6,10 +6,10 @@
    on from the recomputed decision values, so that rounding only touches what still changes, and
    where that does not help, the working-set solver goes on in float64.
 3. A small training set is polished to machine precision, so that its result does not depend on the
-   order of rows: on the face of the optimum at once (``face``), or by proximal Newton (the Newton
-   loop of the linear solvers) where there is no such short cut. A linear kernel with few features
-   goes to it at any size: its systems have one unknown per feature. So do other problems when pair
-   steps stall (large C on an ill-conditioned kernel).
+   order of rows: on the face of the optimum at once (``face``, ``slack_newton``), or by proximal
+   Newton (the Newton loop of the linear solvers) where there is no such short cut. A linear kernel
+   with few features goes to it at any size: its systems have one unknown per feature. So do other
+   problems when pair steps stall (large C on an ill-conditioned kernel).
 4. With few features, pair steps come first only for small sets and for pairs of several classes,
    which are mostly easy (digits 25 to 150 times faster, letter 2 to 20 times), and only so many of
    them as Newton takes time.

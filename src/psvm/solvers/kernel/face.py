@@ -1,4 +1,4 @@
-"""The last digits at once, for few rows and 1 <= p <= 2: Newton steps on the face of the optimum.
+"""The last digits at once, for few rows: Newton steps on the face of the optimum.
 
 Where it is known which alpha are 0 and, at p = 1, which are at their bound, the others (F) and the
 intercept b solve, with f_i = sum_j alpha_j y_j K_ij,
@@ -8,7 +8,8 @@ intercept b solve, with f_i = sum_j alpha_j y_j K_ij,
 which is a linear system at p = 1 and p = 2, and a smooth one in between. A step ends at the first
 bound it meets, and that row leaves F; after a whole step, rows whose margin disagrees with their
 bound join it. The method either ends at the optimum, to rounding, or gives up: the face of a
-degenerate optimum (equal rows, kernels of low rank) is not unique.
+degenerate optimum (equal rows, kernels of low rank) is not unique. With p > 2 there are no bounds
+to be at, and ``slack_newton`` takes the steps.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import scipy.linalg
 
 from psvm.mathematics.certificate import certify
 from psvm.mathematics.problem import KernelProblem, feasible
+from psvm.solvers.kernel.slack_newton import newton_on_slacks
 from psvm.solvers.ledger import Ledger, Solution, Status
 
 Array = npt.NDArray[np.float64]
@@ -40,8 +42,10 @@ def solve_on_face(
 
     ``gram`` is the positive semidefinite kernel matrix, with a row for every row of the problem.
     """
-    left_to_others = problem.hard_margin or problem.loss.p > 2.0
-    found = None if left_to_others else _optimum(problem, gram, alpha)
+    if problem.hard_margin:
+        return None
+    smooth = problem.loss.p > 2.0
+    found = (newton_on_slacks if smooth else _optimum)(problem, gram, alpha)
     if found is None:
         return None
     found = feasible(problem, found)
@@ -49,7 +53,7 @@ def solve_on_face(
     certificate = certify(problem, found, decision)
     if certificate.gap > _OPTIMAL:
         return None
-    ledger.stage("face").tell(
+    ledger.stage("slack_newton" if smooth else "face").tell(
         {
             "iteration": 1,
             "gap": certificate.gap,
