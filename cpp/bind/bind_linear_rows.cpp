@@ -74,6 +74,10 @@ nb::list pass(const BlockRows& block, const std::vector<PassOrder*>& orders, int
     d["slope"] = one.slope;
     d["weight"] = one.weight;
     d["terms"] = one.terms;
+    d["rounding"] = one.rounding;
+    d["reach"] = one.reach;
+    d["pull"] = one.pull;
+    d["margin_error"] = one.margin_error;
     d["smallest_margin"] = one.smallest_margin;
     d["active"] = one.active;
     out.append(d);

@@ -294,14 +294,33 @@ class Chunk {
     products(order, s_.margin);
     std::copy_n(order.share->best.get() + begin_, count_, s_.alpha);
     conjugates(order, s_.alpha);
+    rows_.dot_errors(s_.rows, count_, order.direction.data(), s_.before, s_.weight);
     const PNormHinge hinge(p);
+    // Sums of their own: fewer additions one after the other round less.
+    double loss = 0.0, terms = 0.0, rounding = 0.0, reach = 0.0, pull = 0.0;
     for (index_t r = 0; r < count_; ++r) {
-      const double shortfall = s_.goals[r] - s_.margin[r];
-      const double loss = order.envelope.hard ? 0.0 : hinge.value(shortfall, s_.cost[r]);
-      sums.loss += loss;
-      sums.terms += s_.alpha[r] * -shortfall + loss + s_.conjugate[r];
+      const double shortfall = s_.goals[r] - s_.margin[r], alpha = s_.alpha[r];
+      const double error =
+          s_.before[r] + 4.0 * unit_roundoff *
+                             (std::abs(s_.margin[r]) + std::abs(order.b) + std::abs(s_.goals[r]));
+      double own = 0.0;
+      if (!order.envelope.hard && shortfall + error > 0.0) {
+        own = hinge.value(shortfall, s_.cost[r]);
+        rounding += hinge.value(shortfall + error, s_.cost[r]) - own;
+      }
+      loss += own;
+      terms += alpha * -shortfall + own + s_.conjugate[r];
+      rounding += alpha * error;
+      reach += alpha * std::sqrt(s_.weight[r]);
+      pull += alpha * std::abs(shortfall);
       meet(s_.margin[r] + (1.0 - s_.goals[r]), sums);
+      sums.margin_error = std::max(sums.margin_error, error);
     }
+    sums.loss += loss;
+    sums.terms += terms;
+    sums.rounding += rounding;
+    sums.reach += reach;
+    sums.pull += pull;
     add_dual(s_.alpha, nullptr, s_.conjugate, sums.dual);
   }
 
@@ -365,6 +384,10 @@ void add_to(PassSums& sum, const PassSums& part) {
   sum.slope += part.slope;
   sum.weight += part.weight;
   sum.terms += part.terms;
+  sum.rounding += part.rounding;
+  sum.reach += part.reach;
+  sum.pull += part.pull;
+  sum.margin_error = std::max(sum.margin_error, part.margin_error);
   sum.smallest_margin = std::min(sum.smallest_margin, part.smallest_margin);
   sum.active += part.active;
 }

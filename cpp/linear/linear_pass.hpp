@@ -91,6 +91,9 @@ struct PassSums {
   double slope = 0.0;
   double weight = 0.0;  // sum of W
   double terms = 0.0;   // certify: sum of alpha (m - y t) + loss + conjugate, each >= 0
+  // certify: what the rounding of margins may add to `terms`; sums of alpha |x| and of alpha |m - y t|.
+  double rounding = 0.0, reach = 0.0, pull = 0.0;
+  double margin_error = 0.0;          // certify: the largest that rounding may add to a margin
   double smallest_margin = infinity;  // of m + 1 - y t: where it is 1 no row has slack
   index_t active = 0;                 // rows with W > 0
 };

@@ -60,6 +60,34 @@ struct DotLoop {
 };
 
 template <class S>
+struct SizeLoop {
+  template <class Arch>
+  PSVM_INLINE static void run(const S* x, index_t features, const double* w, double* size,
+                              double* squared_norm) {
+    using V = Vec<double, Arch>;
+    constexpr index_t step = width<V>;
+    const index_t whole = features / step * step;
+    V sizes{}, squares{};
+    for (index_t j = 0; j < whole; j += step) {
+      const V xj = widened<V>(x + j);
+      sizes += vabs<V>(xj * load<V>(w + j));
+      squares += xj * xj;
+    }
+    *size = sum_of<V>(sizes);
+    *squared_norm = sum_of<V>(squares);
+    for (index_t j = whole; j < features; ++j) {
+      const double xj = static_cast<double>(x[j]);
+      *size += std::abs(xj * w[j]);
+      *squared_norm += xj * xj;
+    }
+  }
+};
+
+// A sum of so many products, in any order, is off by at most this share of their magnitudes. (The
+// magnitudes are rounded, too: three more.)
+double share_lost(index_t terms) { return unit_roundoff * static_cast<double>(terms + 4); }
+
+template <class S>
 struct AddLoop {
   template <class Arch>
   PSVM_INLINE static void run(const S* data, index_t stride, index_t features, const row_t* rows,
@@ -137,6 +165,14 @@ class StoredRows<DenseArray<S>> final : public LinearRows {
     on_this_cpu<DotLoop<S>, const S*, index_t, index_t, const row_t*, index_t, const double*,
                 double*>(data_, stride_, features(), rows, count, w, out);
   }
+  void dot_errors(const row_t* rows, index_t count, const double* w, double* errors,
+                  double* squared_norms) const override {
+    for (index_t r = 0; r < count; ++r) {
+      on_this_cpu<SizeLoop<S>, const S*, index_t, const double*, double*, double*>(
+          data_ + rows[r] * stride_, features(), w, errors + r, squared_norms + r);
+      errors[r] *= share_lost(features());
+    }
+  }
   void add(const row_t* rows, index_t count, const double* coef, double* sum) const override {
     on_this_cpu<AddLoop<S>, const S*, index_t, index_t, const row_t*, index_t, const double*,
                 double*>(data_, stride_, features(), rows, count, coef, sum);
@@ -194,6 +230,20 @@ class StoredRows<SparseArray<S, I>> final : public LinearRows {
   }
   void dots(const row_t* rows, index_t count, const double* w, double* out) const override {
     for (index_t r = 0; r < count; ++r) out[r] = dot(array_, rows[r], w);
+  }
+  void dot_errors(const row_t* rows, index_t count, const double* w, double* errors,
+                  double* squared_norms) const override {
+    for (index_t r = 0; r < count; ++r) {
+      const I begin = array_.indptr[rows[r]], end = array_.indptr[rows[r] + 1];
+      double size = 0.0, squares = 0.0;
+      for (I k = begin; k < end; ++k) {
+        const double value = static_cast<double>(array_.data[k]);
+        size += std::abs(value * w[array_.indices[k]]);
+        squares += value * value;
+      }
+      errors[r] = size * share_lost(static_cast<index_t>(end - begin));
+      squared_norms[r] = squares;
+    }
   }
   void add(const row_t* rows, index_t count, const double* coef, double* sum) const override {
     for (index_t r = 0; r < count; ++r) psvm::add(array_, rows[r], coef[r], sum);

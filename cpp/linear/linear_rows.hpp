@@ -19,6 +19,8 @@ using FeatureRows =
 
 using row_t = std::int32_t;  // a row within a block
 
+constexpr double unit_roundoff = 0x1p-53;
+
 class LinearRows {
  public:
   LinearRows(index_t size, index_t features) : size_(size), features_(features) {}
@@ -30,6 +32,10 @@ class LinearRows {
 
   // out[r] = <x_rows[r], w>
   virtual void dots(const row_t* rows, index_t count, const double* w, double* out) const = 0;
+  // What rounding may add to each of `dots`: unit roundoff times the terms of its sum and their
+  // magnitude; and the squared norms of the rows.
+  virtual void dot_errors(const row_t* rows, index_t count, const double* w, double* errors,
+                          double* squared_norms) const = 0;
   // sum += sum_r coef[r] x_rows[r]
   virtual void add(const row_t* rows, index_t count, const double* coef, double* sum) const = 0;
   // sum += sum_r coef[r] x_rows[r]^2, feature by feature

@@ -122,8 +122,11 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Status.MAX_TIME: "raise max_time",
             Status.STOPPED: "let the callback go on",
         }.get(worst.status, "lower C")
+        gap = f"{worst.certificate.gap:.1e}"
+        if worst.status is Status.UNPROVEN:
+            gap, remedy = f"{worst.certificate.measured:.1e} or, with rounding, {gap}", "lower C"
         warnings.warn(
-            f"{type(self).__name__} is at relative gap {worst.certificate.gap:.1e} > tol {tol:g} "
+            f"{type(self).__name__} is at relative gap {gap} > tol {tol:g} "
             f"in {len(failed)} of {len(solved)} binary problems: {worst.status.value}. "
             f"To get closer, {remedy}, scale X (for instance with StandardScaler), or accept a "
             f"larger tol.",

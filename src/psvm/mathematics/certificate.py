@@ -87,10 +87,15 @@ class Certificate:
     gap : float
         Relative duality gap ``(P - D) / P``; the fit is within this fraction of the optimum.
         (With a balance P may be anything: then relative to the sum of its parts' magnitudes.)
+        With the bounds of ``rounding`` it is one in exact arithmetic.
     intercept : float
         The minimiser of the primal over b.
     scale : float
         Factor by which ``w`` was multiplied; 1 unless the margin is hard (see :func:`certify`).
+    measured : float
+        The gap as computed, without bounds for rounding. Solvers go by it.
+    magnitude : float
+        What the gap is relative to: ``|P|`` unless its parts may be negative.
     """
 
     primal: float
@@ -98,6 +103,14 @@ class Certificate:
     gap: float
     intercept: float
     scale: float = 1.0
+    measured: float = np.nan
+    magnitude: float = np.nan
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.measured):
+            object.__setattr__(self, "measured", self.gap)
+        if np.isnan(self.magnitude):
+            object.__setattr__(self, "magnitude", abs(self.primal))
 
 
 def best_intercept(rows: DualRows, decision: Array) -> float:
@@ -212,7 +225,7 @@ def certify(rows: DualRows, alpha: Array, decision: Array) -> Certificate:
     if not np.isfinite(difference) or difference < -1e-6 * magnitude:
         return Certificate(primal, -np.inf, np.inf, intercept)
     gap = max(difference, 0.0) / max(magnitude, _TINY)
-    return Certificate(primal, primal - difference, gap, intercept)
+    return Certificate(primal, primal - difference, gap, intercept, magnitude=magnitude)
 
 
 def may_be_separable(squared_norm: float, gain: float, largest: float) -> bool:

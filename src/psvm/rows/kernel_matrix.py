@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
+from psvm.rows.decision_errors import DecisionErrors
 from psvm.rows.kernel import Kernel, kernel_values
 from psvm.rows.sizes import SMALL
 
@@ -123,6 +124,11 @@ class TrainingKernel:
             return None
         every, segments = np.arange(self.size), list(range(len(self.starts) - 1))
         return np.asarray(self._matrix(np.float64).rows(every, 1, segments=segments))
+
+    @cached_property
+    def errors(self) -> DecisionErrors:
+        """What rounding may do to decision values."""
+        return DecisionErrors(self)
 
     def _matrix(self, dtype: type) -> Any:
         if self.kernel.of_features:

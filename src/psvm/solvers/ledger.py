@@ -29,6 +29,10 @@ class Status(Enum):
     MAX_ITER = "stopped after max_iter outer iterations"
     MAX_TIME = "stopped after max_time seconds"
     STOPPED = "stopped on request of a callback"
+    UNPROVEN = (
+        "the gap is within tol as computed, but rounding errors alone may exceed tol, so that it "
+        "is not proved"
+    )
     STALLED = "the working precision allows no further progress"
     STATIONARY = (
         "the kernel is not positive semidefinite: the point is stationary, and the gap measures "
@@ -161,10 +165,12 @@ class Ledger:
 
     def closed(self, solution: Solution, *, indefinite: bool = False) -> Solution:
         """The whole story, with a status that agrees with the certificate."""
-        status = solution.status
-        if solution.certificate.gap <= self.budget.tol:
+        status, certificate = solution.status, solution.certificate
+        if certificate.gap <= self.budget.tol:
             indefinite = indefinite or status is Status.STATIONARY
             status = Status.STATIONARY if indefinite else Status.CONVERGED
+        elif certificate.measured <= self.budget.tol:
+            status = Status.UNPROVEN
         elif status is Status.CONVERGED:
             status = Status.STALLED
         return replace(solution, status=status, n_iter=max(self.rounds, 1), history=self.records)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 from strategies import costs, seeds
 
+from psvm import LinearPSVC
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import LinearProblems
 from psvm.solvers.linear.newton import balanced_dual, in_lockstep
@@ -146,3 +148,11 @@ def test_loops_in_lockstep_are_answered_together():
         5: [("answer", 5, 0), ("answer", 5, 1), ("answer", 5, 2)],
     }
     assert asked == [[0, 5], [0, 5], [5]]
+
+
+def test_numpys_error_state_is_left_as_it_was():
+    """Problems in lockstep leave their loops in another order than they entered them."""
+    X, y = load_iris(return_X_y=True)
+    before = np.geterr()
+    LinearPSVC(multi_class="ovr", solver="semismooth_newton").fit(X, y)
+    assert np.geterr() == before

@@ -19,13 +19,14 @@ Every stage leaves its name in the ``"solver"`` field of its records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm.mathematics.certificate import best_intercept, certify
 from psvm.mathematics.problem import KernelProblem
+from psvm.mathematics.rounding import rounding_of, with_rounding
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
@@ -43,6 +44,8 @@ _FEW_ROUNDS = 5
 _FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
+# Rows with the largest norms, whose float32 entries are the worst, that are recomputed in any case.
+_FAR_OUT = 64
 
 
 def solve_kernel(
@@ -107,9 +110,9 @@ class _KernelSolve:
 
     def over(self, best: Solution) -> bool:
         """Whether no further stage may or can improve on ``best``."""
-        if best.status is Status.MAX_ITER:
-            return self.ledger.rounds_left == 0
-        return best.status not in (Status.CONVERGED, Status.STALLED)
+        if self.ledger.rounds_left == 0:
+            return True
+        return best.status not in (Status.CONVERGED, Status.STALLED, Status.MAX_ITER)
 
     def given(self, alpha: Array) -> Solution:
         """The start itself, certified, without the packed rows that pair steps would need."""
@@ -226,7 +229,7 @@ class _KernelSolve:
 
         Rows outside the margin cost nothing and have no alpha. The solver's float32 values are kept
         where they put a row outside by more than ``_OUTSIDE`` and by more than ten times the
-        largest error that the recomputed rows show.
+        largest error that the recomputed rows show, the rows farthest out among them.
         """
         problem = self.problem
         if self.kernel.is_at_hand or problem.hard_margin:
@@ -238,6 +241,7 @@ class _KernelSolve:
         decision = found.decision.copy()
         done = np.zeros(decision.size, dtype=np.bool_)
         error, asked = 0.0, ~(short <= -_OUTSIDE) | (found.alpha > 0.0)
+        asked |= problem.of_rows(self.kernel.errors.farthest(problem.segments, _FAR_OUT))
         while asked.any():
             exact = self.decision(found.alpha, rows=asked)
             error = np.maximum(error, np.max(np.abs(exact - decision[asked])))
@@ -247,5 +251,28 @@ class _KernelSolve:
         return decision
 
     def closed(self, best: Solution) -> Solution:
-        """The whole story."""
-        return self.ledger.closed(best, indefinite=self.indefinite)
+        """The whole story, with a gap that is true in exact arithmetic."""
+        if self.kernel.kernel.facts.is_product:
+            # By way of w, which loses fewer digits than a sum of inner products.
+            best = self.certified(Candidate(best.alpha, best.decision, best.status))
+        proved = self.proved(best)
+        if proved.certificate.gap > self.ledger.budget.tol >= proved.certificate.measured:
+            proved = self.proved(best, tight=True)
+        return self.ledger.closed(proved, indefinite=self.indefinite)
+
+    def proved(self, best: Solution, *, tight: bool = False) -> Solution:
+        """With bounds for what rounding may have done to the certificate."""
+        problem, errors, shared = self.problem, self.kernel.errors, self.problem.kernel_row
+        alpha = best.alpha
+        error = errors.bounds(
+            problem.segments, problem.summed(problem.y * alpha), self.threads, tight=tight
+        )
+        rounding = rounding_of(
+            problem,
+            alpha,
+            best.decision,
+            best.certificate,
+            error if shared is None else error[shared],
+            errors.largest(problem.segments),
+        )
+        return replace(best, certificate=with_rounding(best.certificate, rounding))

@@ -54,9 +54,11 @@ class Features:
 
 def features_of(X: Any, fit_intercept: bool, decision: Callable[[Array], Array]) -> Features:
     """The features of a linear kernel, less their mean where they are dense and b is free."""
-    if sp.issparse(X) or not fit_intercept:
+    if sp.issparse(X):
         return Features(X, decision)
-    return Features(X - X.mean(axis=0, dtype=np.float64), decision)
+    if not fit_intercept:
+        return Features(np.ascontiguousarray(X), decision)
+    return Features(np.ascontiguousarray(X - X.mean(axis=0, dtype=np.float64)), decision)
 
 
 def factor_of(gram: Array, fit_intercept: bool) -> Features:

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from psvm import _core
 from psvm.mathematics.certificate import best_intercept, certify_pair
 from psvm.mathematics.problem import LinearProblems, LinearStart
+from psvm.mathematics.rounding import PairSums, Rounding, rounding_of_pair, with_rounding
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
@@ -220,16 +221,40 @@ def _certified(
     for t, end in sorted(ends.items()):
         sums = answers[t]
         violated = problems.hard_margin and not sums.smallest_margin >= 1.0 - 1e-9
+        image = sums.dual.image[1] - sums.dual.image[0]
         certificate = certify_pair(
-            end.w,
-            end.b,
-            image=sums.dual.image[1] - sums.dual.image[0],
-            lost=np.inf if violated else sums.loss,
-            terms=sums.terms,
+            end.w, end.b, image, lost=np.inf if violated else sums.loss, terms=sums.terms
         )
+        certificate = with_rounding(certificate, _rounding(passes, t, end.w, image, sums))
         solution = Solution(partial(passes.best_alpha, t), certificate, end.status, w=end.w)
         solutions.append(ledgers[t].closed(solution))
     return solutions
+
+
+def _rounding(passes: BlockPasses, t: int, w: Array, image: Array, sums: Sums) -> Rounding:
+    """What rounding may have done to the certificate of a problem."""
+    problems, dual = passes.problems, sums.dual
+    pair = PairSums(
+        lost=sums.loss,
+        conjugate=float(dual.conjugate.sum()),
+        terms=sums.terms,
+        rounding=sums.rounding,
+        alpha=float(dual.alpha.sum()),
+        excess=float(dual.alpha[1] - dual.alpha[0]),
+        reach=sums.reach,
+        pull=sums.pull,
+        count=passes.count(t),
+    )
+    p = 1.0 if problems.hard_margin else problems.loss.p
+    rounding = rounding_of_pair(w, image, pair, p, problems.fit_intercept)
+    if not problems.hard_margin:
+        return rounding
+    # P is that of w divided by its smallest margin.
+    smallest = sums.smallest_margin - sums.margin_error
+    if smallest <= 0.5:
+        return Rounding(np.inf, np.inf)
+    added = 0.5 * float(w @ w) * max(1.0 / smallest**2 - 1.0, 0.0)
+    return Rounding(rounding.difference + added, rounding.primal)
 
 
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:

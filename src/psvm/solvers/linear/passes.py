@@ -100,12 +100,20 @@ class DualSums:
         return self
 
 
+_SUMMED = (
+    *("loss", "moved", "slope_before", "slope", "weight", "active"),
+    *("terms", "rounding", "reach", "pull"),
+)
+
+
 @dataclass
 class Sums:
     """The answer to a :class:`Pass`; see PassSums in linear_pass.hpp.
 
     ``smallest_margin`` is that of ``m_i + 1 - y_i t_i``: 1 where no row has slack. Only in
-    classification is it the margin that w and b may be divided by.
+    classification is it the margin that w and b may be divided by. A certificate also has
+    ``rounding``, ``reach``, ``pull`` (:class:`psvm.mathematics.rounding.PairSums`) and
+    ``margin_error``, the largest of a margin.
     """
 
     dual: DualSums
@@ -116,6 +124,10 @@ class Sums:
     slope: float
     weight: float
     terms: float
+    rounding: float
+    reach: float
+    pull: float
+    margin_error: float
     smallest_margin: float
     active: int
 
@@ -123,7 +135,8 @@ class Sums:
         self.dual += other.dual
         self.linearised += other.linearised
         self.smallest_margin = min(self.smallest_margin, other.smallest_margin)
-        for name in ("loss", "moved", "slope_before", "slope", "weight", "terms", "active"):
+        self.margin_error = max(self.margin_error, other.margin_error)
+        for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 

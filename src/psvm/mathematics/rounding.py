@@ -1,0 +1,204 @@
+"""What rounding may have done to a certificate, so that its gap is true in exact arithmetic.
+
+P, D and their difference are sums of numbers that were rounded, of decision values that were
+rounded before. With ``e_i`` a bound of the error of ``f_i + b``, the true slack of row i is at most
+``xi_i + e_i`` and its true Fenchel-Young term at most
+
+    cost_i (xi_i + e_i)^p + conjugate_i - alpha_i (y_i (t_i - f_i - b) - e_i),
+
+and every operation adds at most the unit roundoff times what it yields. Dual variables that miss
+their balance by r are as good as balanced ones for ``r mean |slack| + 1/2 (r |x|)^2``: the heavier
+sign can be scaled down by that much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.mathematics.certificate import Certificate, DualRows
+
+Array = npt.NDArray[np.float64]
+
+UNIT = 2.0**-53
+# Logarithm of the largest double: a power is off by its logarithm times the error of its exponent.
+_LARGEST_LOGARITHM = 710.0
+# numpy adds 128 numbers in eight sums, and these sums in pairs.
+_PAIRWISE = 24.0
+# Rows that C++ adds up one after the other, and the fewest (``linear_pass.cpp``).
+_MOST_IN_CHUNK, _FEWEST_IN_CHUNK = 1024, 32
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What rounding may add to P - D at most, and take off P."""
+
+    difference: float
+    primal: float
+
+
+def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
+    """The same certificate with a gap that is true whatever was rounded.
+
+    Infinite where rounding may be all there is of P.
+    """
+    measured, magnitude = certificate.gap, certificate.magnitude
+    if not np.isfinite(measured):
+        return certificate
+    least = magnitude - rounding.primal
+    if not (least > 0.0 and np.isfinite(rounding.difference)):
+        gap = np.inf
+    else:
+        gap = (measured * magnitude + rounding.difference) / least * (1.0 + 8.0 * UNIT)
+    dual = certificate.primal - gap * magnitude if np.isfinite(gap) else -np.inf
+    return replace(certificate, dual=dual, gap=gap)
+
+
+def power_error(p: float) -> tuple[float, float]:
+    """Relative errors of ``cost xi^p`` and of ``conjugate(alpha)``, given xi and alpha."""
+    if p == 1.0:
+        return 2.0 * UNIT, 0.0
+    of_logarithm = 12.0 * _LARGEST_LOGARITHM * (p not in (1.5, 2.0, 3.0))
+    return (
+        (p + 4.0 + of_logarithm) * UNIT,
+        (16.0 + 4.0 / (p - 1.0) + of_logarithm) * UNIT,
+    )
+
+
+def rounding_of(
+    rows: DualRows,
+    alpha: Array,
+    decision: Array,
+    certificate: Certificate,
+    error: Array,
+    largest: float,
+) -> Rounding:
+    """Of a certificate of alpha and its decision values.
+
+    Parameters
+    ----------
+    error : ndarray
+        How far each decision value may be off.
+    largest : float
+        The largest squared norm of a row, ``K(x, x)``.
+    """
+    intercept = certificate.intercept / certificate.scale
+    short = rows.shortfall(decision + intercept)
+    error = error + 4.0 * UNIT * (np.abs(decision) + abs(intercept) + np.abs(rows.target))
+    lossless = _PAIRWISE + np.log2(alpha.size + 1.0)
+    repair = _repair(rows, alpha, short, lossless * UNIT, largest)
+    if rows.hard_margin:
+        return _of_hard_margin(rows, alpha, certificate, error, short, repair)
+    near = (alpha > 0.0) | (short + error > 0.0)
+    short, error, alpha, cost = short[near], error[near], alpha[near], rows.cost[near]
+    of_loss, of_conjugate = power_error(rows.loss.p)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = rows.loss.value(short, cost)
+        more_lost = rows.loss.value(short + error, cost)
+        conjugate = rows.loss.conjugate(alpha, cost)
+        pulled = float(np.sum(alpha * error))
+        lost_sum, more_sum = float(lost.sum()), float(more_lost.sum())
+        conjugate_sum, pull = float(conjugate.sum()), float(np.sum(alpha * np.abs(short)))
+        added = more_sum - lost_sum + 2.0 * (of_loss + lossless * UNIT) * more_sum
+        difference = (
+            added
+            + pulled
+            + of_conjugate * conjugate_sum
+            + (lossless + 4.0) * UNIT * (lost_sum + conjugate_sum + pull)
+            + repair
+        )
+        return Rounding(difference, added + pulled + lossless * UNIT * abs(certificate.primal))
+
+
+def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, largest: float) -> float:
+    """What it costs in D to bring alpha to its balance."""
+    if not rows.fit_intercept:
+        return 0.0
+    total = float(alpha.sum())
+    if total == 0.0:
+        return 0.0
+    missed = abs(float(np.sum(rows.y * alpha)) - rows.balance) + share_lost * total
+    own = rows.y > 0.0
+    lighter = min(float(alpha[own].sum()), float(alpha[~own].sum()))
+    if not lighter > missed:
+        return np.inf
+    mean = float(np.sum(alpha * np.abs(short))) / lighter
+    return 2.0 * (missed * mean + missed**2 * largest)
+
+
+def _of_hard_margin(
+    rows: DualRows,
+    alpha: Array,
+    certificate: Certificate,
+    error: Array,
+    short: Array,
+    repair: float,
+) -> Rounding:
+    """P is that of w divided by its smallest margin, which may be off by the largest error."""
+    scale, primal = certificate.scale, abs(certificate.primal)
+    relative = 2.0 * scale * float(error.max(initial=0.0))
+    if relative >= 1.0:
+        return Rounding(np.inf, np.inf)
+    pulled = scale * float(np.sum(alpha * error))
+    gained = float(np.sum(alpha * np.abs(rows.target)))
+    sums = (_PAIRWISE + np.log2(alpha.size + 1.0)) * UNIT * (gained + primal)
+    added = primal * (1.0 / (1.0 - relative) ** 2 - 1.0)
+    return Rounding(added + 2.0 * pulled + repair * scale + 4.0 * sums, added + pulled + sums)
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Sums over the rows at ``(w, b)`` and an alpha of its own, as a pass over them gives.
+
+    Attributes
+    ----------
+    lost, conjugate, terms : float
+        Sums of ``cost xi^p``, of conjugates and of Fenchel-Young terms.
+    rounding : float
+        What the errors of margins may add to ``lost`` and ``terms``.
+    alpha, excess : float
+        Sums of alpha and of ``alpha y``.
+    reach, pull : float
+        Sums of ``alpha |x|`` and of ``alpha |y (t - f - b)|``.
+    count : int
+        Rows.
+    """
+
+    lost: float
+    conjugate: float
+    terms: float
+    rounding: float
+    alpha: float
+    excess: float
+    reach: float
+    pull: float
+    count: int
+
+
+def rounding_of_pair(w: Array, image: Array, sums: PairSums, p: float, balanced: bool) -> Rounding:
+    """Of a certificate of coefficients and an alpha of their own."""
+    n, d = float(sums.count), float(w.size)
+    depth = min(n, _MOST_IN_CHUNK + n / _FEWEST_IN_CHUNK) + 16.0
+    of_loss, of_conjugate = power_error(p)
+    off, image_error = float(np.linalg.norm(w - image)), (n + 4.0) * UNIT * sums.reach
+    image_error += UNIT * float(np.linalg.norm(w))
+    repair = 0.0
+    if balanced and sums.alpha > 0.0:
+        missed = abs(sums.excess) + (n + 4.0) * UNIT * sums.alpha
+        if missed > 0.25 * sums.alpha:
+            return Rounding(np.inf, np.inf)
+        share = 4.0 * missed / sums.alpha
+        repair = share * sums.pull + (share * sums.reach) ** 2
+    added = sums.rounding * (1.0 + 1e-3) + 2.0 * (of_loss + depth * UNIT) * sums.lost
+    difference = (
+        added
+        + off * image_error
+        + image_error**2
+        + (d + 8.0) * UNIT * off**2
+        + of_conjugate * sums.conjugate
+        + depth * UNIT * (sums.lost + sums.pull + sums.conjugate)
+        + repair
+    )
+    return Rounding(difference, added + (d + 8.0) * UNIT * float(w @ w))

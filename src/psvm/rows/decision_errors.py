@@ -1,0 +1,145 @@
+"""How far rounding may have moved decision values ``sum_j dual_j K(x_i, x_j)``, row by row.
+
+An entry is off by a multiple of the unit roundoff u that depends on how it is computed
+(``kernel_functions.hpp``; m: terms of a sum over features):
+
+=============  ====================================================================
+kernel         at most, in units of u
+=============  ====================================================================
+rbf            ``K (8 + (3 m + 12) gamma (|x|^2 + |z|^2))``, x and z as centred
+laplacian      the same with sums of absolute values in place of squared norms
+exponential    the same with norms
+sigmoid        ``8 + (m + 6) (gamma |x| |z| + |coef0|)``
+poly           ``degree (m + 8) (gamma |x| |z| + |coef0|)^degree``
+others         0: a matrix or a callable gives the entries that are meant
+=============  ====================================================================
+
+and a sum of n products by n times u of their magnitudes. These are bounded by norms, which costs
+next to nothing, or for ``tight`` bounds of kernels that are not negative summed up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm.mathematics.rounding import UNIT
+from psvm.rows.kernel import weights_of
+
+if TYPE_CHECKING:
+    from psvm.rows.kernel_matrix import TrainingKernel
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class DecisionErrors:
+    """Bounds for the decision values of one training set."""
+
+    kernel: TrainingKernel
+
+    @cached_property
+    def _norms(self) -> Array:
+        """Of every row: squared and centred for rbf, or as the kernel's entries need them."""
+        facts, X = self.kernel.kernel.facts, self.kernel.X
+        if not facts.of_features:
+            return np.asarray(np.sqrt(np.abs(self.kernel.float64.diagonal())))
+        if sp.issparse(X):
+            powers = abs(X) if facts.of_absolute else X.multiply(X)
+            norms = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
+        else:
+            shift = self.kernel.kernel.shift(X)
+            rows = X if shift is None else X - shift
+            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+            norms = np.abs(rows).sum(axis=1) if facts.of_absolute else squares
+        return norms if facts.of_absolute or facts.of_squares else np.sqrt(norms)
+
+    @cached_property
+    def _terms(self) -> float:
+        """Terms of a sum over the features of a row, at most."""
+        X = self.kernel.X
+        if sp.issparse(X):
+            return 2.0 * float(np.diff(X.indptr).max(initial=0))
+        return float(X.shape[1])
+
+    def farthest(self, segments: Sequence[int], count: int) -> npt.NDArray[np.bool_]:
+        """Which rows of the segments have the largest norms: their entries are the least exact."""
+        norms = self._norms[self.kernel.columns(segments)]
+        count = min(count, norms.size)
+        far = np.zeros(norms.size, dtype=np.bool_)
+        far[np.argpartition(norms, -count)[-count:]] = True
+        return far
+
+    def largest(self, segments: Sequence[int]) -> float:
+        """The largest ``K(x, x)`` of some segments, at most."""
+        kernel, columns = self.kernel.kernel, self.kernel.columns(segments)
+        norm = float(self._norms[columns].max(initial=0.0))
+        return float(self._sizes(np.array([norm]), norm)[0]) if kernel.of_features else norm**2
+
+    def bounds(
+        self, segments: Sequence[int], dual: Array, threads: int, *, tight: bool = False
+    ) -> Array:
+        """What ``TrainingKernel.decision`` may be off by, for all rows of the segments."""
+        facts, columns = self.kernel.kernel.facts, self.kernel.columns(segments)
+        norms, chosen = self._norms[columns], np.flatnonzero(dual)
+        if chosen.size == 0:
+            return np.zeros(dual.size)
+        if facts.is_product:
+            return self._of_product(norms, columns[chosen], dual[chosen])
+        largest, total = float(norms[chosen].max()), float(np.abs(dual).sum())
+        entries = self._entry_errors(norms, largest)
+        depth = (chosen.size + 8.0) * UNIT
+        if tight and facts.of_difference:
+            sums = self.kernel.decision(segments, np.abs(dual), threads)
+            return np.asarray(1.01 * sums * (entries + depth))
+        return np.asarray(1.01 * total * (entries + depth * self._sizes(norms, largest)))
+
+    def _sizes(self, norms: Array, largest: float) -> Array:
+        """``|K(x, z)|`` at most, for rows x and z of the given norms."""
+        kernel = self.kernel.kernel
+        if kernel.facts.of_difference or kernel.function == "sigmoid":
+            return np.ones_like(norms)
+        with np.errstate(over="ignore"):
+            if kernel.function == "poly":
+                size: Array = (kernel.gamma * norms * largest + abs(kernel.coef0)) ** kernel.degree
+                return size
+            return norms * largest
+
+    def _entry_errors(self, norms: Array, largest: float) -> Array:
+        """How far ``K(x, z)`` may be off; relative for functions of the difference."""
+        kernel, m = self.kernel.kernel, self._terms
+        if not kernel.of_features:
+            return np.zeros_like(norms)
+        if kernel.facts.of_difference:
+            return UNIT * (8.0 + (3.0 * m + 12.0) * kernel.gamma * (norms + largest))
+        if kernel.function == "sigmoid":
+            return UNIT * (8.0 + (m + 6.0) * (kernel.gamma * norms * largest + abs(kernel.coef0)))
+        return UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
+
+    def _of_product(self, norms: Array, support: npt.NDArray[np.int64], coef: Array) -> Array:
+        """``<x, w>``, w summed around the mean of the support vectors (``weights_of``)."""
+        rows: Any = self.kernel.X[support]
+        w = weights_of(rows, coef)
+        if sp.issparse(rows):
+            spread, offset = norms_of(rows), 0.0
+        else:
+            centre = rows.mean(axis=0, dtype=np.float64)
+            spread = norms_of(rows - centre)
+            offset = abs(float(np.sum(coef))) + 32.0 * UNIT * float(np.abs(coef).sum())
+            offset *= float(np.linalg.norm(centre))
+        of_w = (coef.size + 4.0) * float(np.abs(coef) @ spread) + 4.0 * offset
+        size = (self._terms + 4.0) * float(np.linalg.norm(w))
+        return np.asarray(1.01 * UNIT * norms * (of_w + size))
+
+
+def norms_of(rows: Any) -> Array:
+    """Euclidean norms of rows."""
+    if sp.issparse(rows):
+        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64)).ravel()
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
