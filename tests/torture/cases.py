@@ -290,14 +290,17 @@ def make_fit(rng: np.random.Generator) -> FitCase:
         if rng.random() < 0.05:
             parameters["cache_size"] = log_uniform(rng, -3, 1)
         return _warm(rng, case)
-    for gone in ("C", "p", "gamma", "max_time"):
+    if "gamma" in parameters:
+        parameters["gamma"] = log_uniform(rng, -3, 2)
+    for gone in ("C", "p", "max_time"):
         parameters.pop(gone, None)
     parameters["ps"] = sorted({exponent(rng) for _ in range(2)})
     parameters["Cs"] = sorted({log_uniform(rng, -4, 4) for _ in range(2)})
     if name == "PSVCCV":
         parameters["cv"] = 2
-        if parameters["kernel"] in KERNELS[:6] and parameters["kernel"] != "linear":
-            parameters["gammas"] = [log_uniform(rng, -3, 1) for _ in range(2)]
+        parameters.pop("max_iter", None)
+        if "gamma" in parameters:
+            parameters["gammas"] = [parameters.pop("gamma"), log_uniform(rng, -3, 1)]
     return FitCase(name, parameters, data)
 
 

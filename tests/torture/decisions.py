@@ -65,9 +65,9 @@ def _check_values(referee: Referee, scores: np.ndarray, outcome: Outcome) -> Non
     for t, classes in enumerate(signs_of(len(referee.classes), referee.pairwise)):
         b = Real(model.intercept_[t])
         if linear:
-            w = exactly(model.coef_[t])
+            w, off = _weights(referee, t, classes, outcome)
             values, size = dot(X, w) + b, dot(np.abs(X), np.abs(w)) + abs(b)
-            bound = _U * (len(w) + 16) * size
+            bound = _U * (len(w) + 16) * size + dot(np.abs(X), off)
         else:
             codes = referee.codes[model.support_]
             coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
@@ -83,6 +83,26 @@ def _check_values(referee: Referee, scores: np.ndarray, outcome: Outcome) -> Non
                 f"rounding allows {float(bound[i]):.1e}",
             )
             return
+
+
+def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[Any, Any]:
+    """The weights of a linear problem, and what rounding may make of those of support vectors."""
+    model = referee.model
+    if not hasattr(model, "dual_coef_"):
+        w = exactly(model.coef_[t])
+        return w, np.zeros_like(w)
+    support = referee.X[model.support_]
+    codes = referee.codes[model.support_]
+    coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
+    w = dot(coef, support)
+    # Summed around a centre, as the coefficients sum to nearly 0.
+    centre = support.mean(axis=0) if len(support) else Real(0) * w
+    off = dot(np.abs(coef), np.abs(support - centre)) + np.abs(coef.sum() * centre)
+    off = _U * ((len(coef) + 16) * off + dot(np.abs(coef), np.abs(support)) / 2**53)
+    if (np.abs(exactly(model.coef_[t]) - w) > 4 * off + 4 * _U * np.abs(w)).any():
+        k = int((np.abs(exactly(model.coef_[t]) - w) - off).argmax())
+        outcome.found("coef_", f"problem {t}, column {k}: {model.coef_[t][k]!r}, exactly {w[k]!r}")
+    return w, off
 
 
 def entry_errors(kernel: Kernel, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -104,6 +124,9 @@ def entry_errors(kernel: Kernel, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
             else:
                 off = off + moved * (2 * difference + moved)
                 distance = distance + difference**2
+        if kernel.name == "rbf":  # by squares that cancel, of rows around their middle
+            squares = (Xs**2).sum(axis=1)[:, None] + (Zs**2).sum(axis=1)
+            off = off + (d + 8) * _U * squares
         if kernel.name == "exponential":
             root = np.sqrt(distance)
             off = np.where(root > np.sqrt(off), off / np.maximum(root, Real(1e-4000)), np.sqrt(off))

@@ -74,7 +74,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Problem:
-    """A binary problem over the rows of a kernel matrix; ``entry_error`` bounds its entries'."""
+    """A binary problem over the rows of a kernel matrix; ``entry_error`` bounds its entries'.
+
+    Of a linear kernel also over ``features``, where long sums of large terms cancel less.
+    """
 
     K: np.ndarray
     y: np.ndarray
@@ -82,21 +85,32 @@ class Problem:
     p: float
     fit_intercept: bool
     entry_error: Any = 0.0
+    features: np.ndarray | None = None
 
     @property
     def hard(self) -> bool:
         return bool(np.isinf(self.cost).any())
 
+    def image(self, coef: np.ndarray) -> tuple[Value, np.ndarray, np.ndarray]:
+        """``||w||^2`` of ``w = sum_j coef_j phi(x_j)``, its decision values, and their errors."""
+        terms = 2 * (len(coef) + 16) * EPS
+        size = np.abs(coef)
+        if self.features is None:
+            f = dot(self.K, coef)
+            error = terms * dot(np.abs(self.K), size) + self.entry_error * size.sum()
+            return Value(dot(coef, f), dot(size, error)), f, error
+        X = self.features
+        w, off = dot(coef, X), terms * dot(size, np.abs(X))
+        error = dot(np.abs(X), off + 2 * (len(w) + 16) * EPS * np.abs(w))
+        norm = Value(dot(w, w), dot(2 * np.abs(w) + off, off) + len(w) * EPS * dot(w, w))
+        return norm, dot(X, w), error
+
     # --- primal ----------------------------------------------------------------------------------
 
     def at(self, coef: np.ndarray, intercept: Any) -> Value:
         """P of ``w = sum_j coef_j phi(x_j)``."""
-        f = dot(self.K, coef)
-        terms = 2 * (len(coef) + 16) * EPS
-        error = terms * (dot(np.abs(self.K), np.abs(coef)) + abs(intercept) + 1)
-        error = error + self.entry_error * np.abs(coef).sum()
-        norm = Value(dot(coef, f), dot(np.abs(coef), error))
-        return self.primal(norm, f + intercept, error)
+        norm, f, error = self.image(coef)
+        return self.primal(norm, f + intercept, error + 8 * EPS * (abs(intercept) + 1))
 
     def primal(self, squared_norm: Value, values: np.ndarray, error: np.ndarray) -> Value:
         """P from ``||w||^2`` and the decision values, which are ``error`` off at most."""
@@ -156,15 +170,11 @@ class Problem:
 
     def dual(self, alpha: np.ndarray) -> Value:
         """D of a feasible alpha."""
-        coef = alpha * self.y
-        quadratic = dot(coef, dot(self.K, coef)) / 2
-        total = np.abs(coef).sum()
-        size = dot(np.abs(coef), dot(np.abs(self.K), np.abs(coef))) + self.entry_error * total**2
+        norm, _, _ = self.image(alpha * self.y)
         conjugate, error = self.conjugate(alpha)
-        terms = 4 * (len(alpha) + 16) * EPS
+        own = (len(alpha) + 16) * EPS * (alpha.sum() + conjugate.sum())
         return Value(
-            alpha.sum() - quadratic - conjugate.sum(),
-            terms * (alpha.sum() + size + conjugate.sum()) + error.sum(),
+            alpha.sum() - norm.value / 2 - conjugate.sum(), norm.error / 2 + own + error.sum()
         )
 
     def conjugate(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -181,10 +191,10 @@ class Problem:
 
     def violation(self, coef: np.ndarray, intercept: Any) -> Any:
         """The Fenchel-Young sum over the rows, relative to the parts of P: 0 where stationary."""
-        f = dot(self.K, coef)
+        norm, f, _ = self.image(coef)
         alpha = np.maximum(coef * self.y, 0)
         short = 1 - self.y * (f + intercept)
         lost = self.cost * np.maximum(short, 0) ** Real(self.p)
         conjugate, _ = self.conjugate(alpha)
-        size = abs(dot(coef, f)) / 2 + lost.sum()
+        size = abs(norm.value) / 2 + lost.sum()
         return (lost - alpha * short + conjugate).sum() / size if size > 0 else Real(0)

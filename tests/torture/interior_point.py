@@ -5,8 +5,9 @@ With Q = yy' * K, slack xi and margin surplus s the optimum is the solution of
     Q alpha + y b - 1 + xi - s = 0        alpha s = 0
     alpha + z = p cost xi^(p - 1)         xi z = 0        y'alpha = 0
 
-found by Newton's method with both products at mu -> 0. Steps are float64 (n is small: a Cholesky
-factorisation each); what they lead to is judged in extended precision.
+found by Newton's method with both products at mu -> 0. Steps are float64 first (n is small: a Cholesky
+factorisation each), and in extended precision where these do not decide. What they lead to is always
+judged in extended precision.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from torture.exact import Problem, Real, Value, dot, exactly
 
 _STEPS = 100
+# Rows beyond which extended precision takes too long.
+_MANY = 100
 
 
 @dataclass
@@ -33,8 +36,15 @@ class Bracket:
 
 def improve(problem: Problem, bracket: Bracket, wanted: Any) -> None:
     """Narrow a bracket until ``wanted(bracket)``, or as far as this method gets."""
+    for kind in (float, Real):
+        _follow(problem, bracket, wanted, kind)
+        if wanted(bracket) or len(problem.y) > _MANY:
+            return
+
+
+def _follow(problem: Problem, bracket: Bracket, wanted: Any, kind: Any) -> None:
     best, idle = np.inf, 0
-    for alpha in _path(problem):
+    for alpha in _path(problem, kind):
         _take(problem, bracket, exactly(alpha))
         if wanted(bracket):
             return
@@ -49,7 +59,7 @@ def _take(problem: Problem, bracket: Bracket, alpha: np.ndarray) -> None:
     """Both objectives at alpha, and at the alpha of its own slack."""
     alpha = problem.feasible(alpha)
     coef = alpha * problem.y
-    f = dot(problem.K, coef)
+    _, f, _ = problem.image(coef)
     b = problem.best_intercept(f)
     for_upper = problem.at(coef, b)
     if for_upper.high < bracket.upper.high:
@@ -71,9 +81,9 @@ def stationary(problem: Problem, values: np.ndarray) -> np.ndarray:
         return np.where(xi > 0, p * problem.cost * xi ** (p - 1), 0)
 
 
-def _path(problem: Problem) -> Iterator[np.ndarray]:
+def _path(problem: Problem, kind: Any) -> Iterator[np.ndarray]:
     """The iterates, late enough to be worth a look."""
-    n, y, p = len(problem.y), problem.y.astype(float), float(problem.p)
+    n, y, p = len(problem.y), problem.y.astype(kind), kind(problem.p)
     K = problem.K
     if problem.fit_intercept:  # the same problem, with smaller numbers
         middle = K.mean(axis=0)
@@ -82,26 +92,30 @@ def _path(problem: Problem) -> Iterator[np.ndarray]:
     hard = problem.hard
     typical = 1 / largest if hard else np.exp(np.log(problem.cost).mean())
     unit = min(typical, 1 / largest)  # of alpha: neither Q nor alpha leaves float64 then
-    Q = (y[:, None] * y * (K * unit)).astype(float)
-    slope = np.ones(n) if hard else np.minimum(p * problem.cost / unit, Real(1e200)).astype(float)
+    if kind is Real and problem.features is not None:
+        system: Any = _Features(y[:, None] * problem.features * np.sqrt(unit))
+    else:
+        system = _Matrix((y[:, None] * y * (K * unit)).astype(kind))
+    slope = np.ones(n) if hard else np.minimum(p * problem.cost / unit, Real(1e200))
+    slope = slope.astype(kind)
 
-    alpha = np.minimum(1.0, slope) / 2
-    xi = np.clip(slope, 1.0, None) ** (-1.0 / p)  # so that the loss is of the size of 1
-    s, z = np.ones(n), slope * xi ** (p - 1) / 2
-    b = 0.0
+    alpha = np.minimum(1, slope) / 2
+    xi = np.clip(slope, 1, None) ** (-1 / p)  # so that the loss is of the size of 1
+    s, z = np.ones(n, dtype=kind), slope * xi ** (p - 1) / 2
+    b = kind(0)
     for step in range(_STEPS):
         with np.errstate(all="ignore"):
             first = slope * xi ** (p - 1)
             second = slope * (p - 1) * xi ** (p - 2)
             mu = 0.1 * (alpha @ s + (0.0 if hard else xi @ z)) / (n if hard else 2 * n)
-            r1 = Q @ alpha + y * b - 1 - s + (0.0 if hard else xi)
+            r1 = system.product(alpha) + y * b - 1 - s + (0.0 if hard else xi)
             c3 = mu - alpha * s
             D, right = s / alpha, -r1 + c3 / alpha
             if not hard:
                 r2, c4 = alpha + z - first, mu - xi * z
                 H = second + z / xi
                 D, right = D + 1 / H, right - (c4 / xi + r2) / H
-            moved = _solve(Q, D, right, y if problem.fit_intercept else None, -(y @ alpha))
+            moved = _solve(system, D, right, y if problem.fit_intercept else None, -(y @ alpha))
             if moved is None:
                 return
             da, db = moved
@@ -116,7 +130,11 @@ def _path(problem: Problem) -> Iterator[np.ndarray]:
                 negative = change < 0
                 if negative.any():
                     length = min(length, 0.995 * (-value[negative] / change[negative]).min())
-            if not np.isfinite(length) or not all(np.isfinite(c).all() for _, c in changes):
+            if (
+                not np.isfinite(length)
+                or length < 1e-12
+                or not all(np.isfinite(c).all() for _, c in changes)
+            ):
                 return
             for value, change in changes:
                 value += length * change
@@ -126,22 +144,81 @@ def _path(problem: Problem) -> Iterator[np.ndarray]:
             yield exactly(alpha) * unit
 
 
-def _solve(Q: Any, D: Any, right: Any, y: Any, balance: float) -> Any:
-    """``(Q + D) da + y db = right, y'da = balance``; scaled so that the diagonal is 1."""
-    diagonal = np.diagonal(Q) + D
-    scale = 1 / np.sqrt(diagonal)
-    if not np.isfinite(scale).all():
-        return None
-    matrix = Q * scale * scale[:, None]
-    np.fill_diagonal(matrix, 1.0 + 1e-15)
+def _solve(system: Any, D: Any, right: Any, y: Any, balance: Any) -> Any:
+    """``(Q + D) da + y db = right, y'da = balance``."""
     try:
-        factor = cho_factor(matrix, check_finite=False)
+        solve = system.inverse(D)
     except (LinAlgError, ValueError):
         return None
     if y is None:
-        return scale * cho_solve(factor, scale * right, check_finite=False), 0.0
-    both = cho_solve(factor, np.column_stack([scale * right, scale * y]), check_finite=False)
-    u, v = scale * both[:, 0], scale * both[:, 1]
+        return solve(right), 0
+    u, v = solve(right), solve(y)
     bend = y @ v
-    db = (y @ u - balance) / bend if bend > 0 else 0.0
+    db = (y @ u - balance) / bend if bend > 0 else 0
     return u - db * v, db
+
+
+class _Matrix:
+    """``Q + D`` factored, scaled so that its diagonal is 1."""
+
+    def __init__(self, Q: np.ndarray) -> None:
+        self.Q = Q
+
+    def product(self, alpha: np.ndarray) -> np.ndarray:
+        return self.Q @ alpha
+
+    def inverse(self, D: np.ndarray) -> Any:
+        scale = 1 / np.sqrt(np.diagonal(self.Q) + D)
+        matrix = self.Q * scale * scale[:, None]
+        np.fill_diagonal(matrix, 1 + 4 * np.finfo(matrix.dtype).eps)
+        inverse = _inverse(matrix)
+        return lambda right: scale * inverse(scale * right)
+
+
+class _Features:
+    """``F F' + D`` by way of ``I + F' D^-1 F``: columns of very different sizes do no harm."""
+
+    def __init__(self, F: np.ndarray) -> None:
+        self.F = F
+
+    def product(self, alpha: np.ndarray) -> np.ndarray:
+        return self.F @ (alpha @ self.F)
+
+    def inverse(self, D: np.ndarray) -> Any:
+        F = self.F
+        inner = F.T @ (F / D[:, None])
+        inner[np.diag_indices_from(inner)] += 1
+        scale = 1 / np.sqrt(np.diagonal(inner))
+        inverse = _inverse(inner * scale * scale[:, None])
+
+        def solve(right: np.ndarray) -> np.ndarray:
+            first = right / D
+            return first - F @ (scale * inverse(scale * (first @ F))) / D
+
+        return solve
+
+
+def _inverse(matrix: np.ndarray) -> Any:
+    """What solves with a positive definite matrix, in its own precision."""
+    if not np.isfinite(matrix).all():
+        raise ValueError("the path has left the range of numbers")
+    if matrix.dtype == np.float64:
+        factor = cho_factor(matrix, check_finite=False)
+        return lambda right: cho_solve(factor, right, check_finite=False)
+    L = np.array(matrix)  # LAPACK knows no extended precision
+    n = len(L)
+    for k in range(n):
+        if not L[k, k] > 0:
+            raise ValueError("the matrix is not positive definite")
+        L[k:, k] /= np.sqrt(L[k, k])
+        L[k + 1 :, k + 1 :] -= L[k + 1 :, k, None] * L[k + 1 :, k]
+
+    def solve(right: np.ndarray) -> np.ndarray:
+        x = np.array(right)
+        for k in range(n):
+            x[k] = (x[k] - L[k, :k] @ x[:k]) / L[k, k]
+        for k in reversed(range(n)):
+            x[k] = (x[k] - L[k + 1 :, k] @ x[k + 1 :]) / L[k, k]
+        return x
+
+    return solve
