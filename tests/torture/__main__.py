@@ -85,7 +85,7 @@ def report(outcomes: Iterator[Outcome], options: argparse.Namespace) -> int:
     found: Counter[str] = Counter()
     began = told = time.monotonic()
     total = 0
-    for total, outcome in enumerate(outcomes, 1):  # noqa: B007
+    for total, outcome in enumerate(outcomes, 1):
         counts.setdefault(outcome.kind, Counter())["cases"] += 1
         counts[outcome.kind] += outcome.counts
         for finding in outcome.findings:

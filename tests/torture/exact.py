@@ -185,7 +185,7 @@ class Problem:
         with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
             power = np.log(alpha / (p * self.cost)) / (p - 1)
             value = np.where(alpha > 0, (p - 1) / p * alpha * np.exp(power), 0)
-            # The logarithm is 2 EPS off, and its own size times EPS; divided by p - 1 it is a power.
+            # The logarithm is 2 EPS off, and EPS of its size; divided by p - 1 it is a power.
             error = 8 * EPS * value * (1 + np.where(alpha > 0, np.abs(power), 0) + 1 / (p - 1))
         return value, np.where(alpha > 0, error, 0)
 

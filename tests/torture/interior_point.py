@@ -5,9 +5,9 @@ With Q = yy' * K, slack xi and margin surplus s the optimum is the solution of
     Q alpha + y b - 1 + xi - s = 0        alpha s = 0
     alpha + z = p cost xi^(p - 1)         xi z = 0        y'alpha = 0
 
-found by Newton's method with both products at mu -> 0. Steps are float64 first (n is small: a Cholesky
-factorisation each), and in extended precision where these do not decide. What they lead to is always
-judged in extended precision.
+found by Newton's method with both products at mu -> 0. Steps are float64 first (n is small: a
+Cholesky factorisation each), and in extended precision where these do not decide. What they lead to
+is always judged in extended precision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from torture.exact import Problem, Real, Value, dot, exactly
+from torture.exact import Problem, Real, Value, exactly
 
 _STEPS = 100
 # Rows beyond which extended precision takes too long.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-from torture.fits import run_fit
 from torture.outcome import Outcome
 
 # Of every 20 seeds.
@@ -17,9 +14,13 @@ def kind_of(seed: int) -> str:
 
 def run_case(kind: str, seed: int) -> Outcome:
     """Run one case, in a worker."""
+    # Imported there: polars, for instance, has threads, which a fork would lose.
     if kind == "fits":
+        from torture.fits import run_fit
+
         return run_fit(seed)
+    if kind == "files":
+        from torture.files import run_file
+
+        return run_file(seed)
     return Outcome(seed, kind)
-
-
-__all__ = ["kind_of", "os", "run_case"]

@@ -6,6 +6,7 @@ its case comes back as a finding with the Python stack it had.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import os
@@ -134,10 +135,8 @@ class Pool:
 
     def _end(self, worker: _Worker, how: signal.Signals) -> int:
         for target in (-worker.pid, worker.pid):  # its own children first
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(target, how)
-            except ProcessLookupError:
-                pass
         _, status = os.waitpid(worker.pid, 0)
         os.close(worker.to_child)
         os.close(worker.from_child)

@@ -2,9 +2,9 @@
 
 A certificate ``dual_gap_ = g`` promises that no model is better than ``(1 - g) P``, where P is the
 primal objective of the model as it is stored and predicts. It is *proved* by a dual point with
-``D >= (1 - g) P``, and *false* if some (w, b) has ``P' < (1 - g) P``; both kinds of points come from
-the stored dual variables, the stored slack, and an interior-point method. What neither finds is
-*undecided*. Nothing of psvm's mathematics is used.
+``D >= (1 - g) P``, and *false* if some (w, b) has ``P' < (1 - g) P``; both kinds of points come
+from the stored dual variables, the stored slack, and an interior-point method. What neither finds
+is *undecided*. Nothing of psvm's mathematics is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from torture.cases import Data, FitCase
+from torture.cases import FitCase
 from torture.exact import EPS, Kernel, Problem, Real, Value, dot, exactly
 from torture.interior_point import Bracket, improve, stationary
 from torture.outcome import Outcome
