@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from torture.kinds import kind_of, run_case
+from torture.failing_calls import preload
+from torture.kinds import kind_of, prepare, run_case
 from torture.outcome import Outcome
 from torture.pool import Case, Pool
 
@@ -30,9 +31,11 @@ LIMIT = 20.0  # seconds of a case; the slowest kind, eight threads, takes 3 alon
 def main() -> int:
     options = read_options()
     FOLDER.mkdir(parents=True, exist_ok=True)
+    preload(FOLDER)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=FOLDER))
     os.environ["TORTURE_FOLDER"] = str(folder)
     warnings.simplefilter("ignore")
+    prepare()
     pool = Pool(run_case, options.workers, options.limit, folder)
     try:
         return report(pool.outcomes(cases(options)), options)

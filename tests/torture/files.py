@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import resource
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -45,6 +46,12 @@ def run_file(seed: int) -> Outcome:
     if cpu > SECONDS and how is not _export:
         outcome.found("slow", f"{cpu:.1f} s")
     return outcome
+
+
+def warm_up() -> None:
+    """Have skops import all of scikit-learn, as the first model file does."""
+    with tempfile.TemporaryDirectory() as folder:
+        psvm.save(psvm.PSVC(), Path(folder) / "m.psvm")
 
 
 @contextlib.contextmanager

@@ -25,8 +25,9 @@ PACKAGE = str(Path(psvm.__file__).parent)
 VALIDATION = ("sklearn/utils/", "sklearn/base.py")  # its messages are for users, too
 
 # Words of an error that tell of the inside.
-INTERNAL = ("brentq", "f(a)", "nan_policy", "operands", "broadcast", "zero-size", "ingular", "ufunc",
-            "cannot convert float", "dtype('O')", "_core", "incompatible function", "math domain",
+INTERNAL = ("brentq", "f(a)", "nan_policy", "operands", "broadcast", "zero-size", "ingular",
+            "ufunc", "cannot convert float", "dtype('O')", "_core",
+            "incompatible function", "math domain",
             "Numerical result")  # fmt: skip
 
 # What scikit-learn says of labels and folds is its own.

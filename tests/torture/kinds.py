@@ -12,9 +12,16 @@ def kind_of(seed: int) -> str:
     return _KINDS[seed % len(_KINDS)]
 
 
+def prepare() -> None:
+    """Import in the parent what takes seconds, so that no case has to."""
+    import torture.files
+    import torture.fits
+
+    torture.files.warm_up()
+
+
 def run_case(kind: str, seed: int) -> Outcome:
     """Run one case, in a worker."""
-    # Imported there: polars, for instance, has threads, which a fork would lose.
     if kind == "fits":
         from torture.fits import run_fit
 
@@ -23,4 +30,6 @@ def run_case(kind: str, seed: int) -> Outcome:
         from torture.files import run_file
 
         return run_file(seed)
-    return Outcome(seed, kind)
+    from torture.stress import run_stress
+
+    return run_stress(seed)

@@ -37,8 +37,15 @@ class _Worker:
     from_child: int
     stacks: Path
     case: Case | None = None
+    began: float = 0.0
+    cpu: float = 0.0
     deadline: float = float("inf")
     cases: int = 0
+
+    def seconds(self) -> float:
+        """CPU seconds of the process."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Pool:
@@ -63,6 +70,9 @@ class Pool:
                 self._give(number, next(cases, None))
             for number, worker in enumerate(self._workers):
                 if worker.case and time.monotonic() > worker.deadline:
+                    if self._starved(worker):
+                        worker.deadline = time.monotonic() + 1.0
+                        continue
                     yield self._give_up(number)
                     self._give(number, next(cases, None))
 
@@ -104,7 +114,8 @@ class Pool:
         worker.case, worker.deadline = case, float("inf")
         if case:
             worker.cases += 1
-            worker.deadline = time.monotonic() + self._limit
+            worker.began, worker.cpu = time.monotonic(), worker.seconds()
+            worker.deadline = worker.began + self._limit
             _send(worker.to_child, case)
 
     def _result(self, number: int) -> Outcome:
@@ -115,6 +126,11 @@ class Pool:
             status = self._end(worker, signal.SIGKILL)
             how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {status}"
             return self._lost(number, "crash", f"the process ended by {how}")
+
+    def _starved(self, worker: _Worker) -> bool:
+        """Whether a busy machine has kept a case from its time; not forever."""
+        waited = time.monotonic() - worker.began
+        return waited < 4 * self._limit and 0.05 < worker.seconds() - worker.cpu < 0.8 * self._limit
 
     def _give_up(self, number: int) -> Outcome:
         worker = self._workers[number]
@@ -128,7 +144,7 @@ class Pool:
         worker = self._workers[number]
         assert worker.case is not None
         outcome = Outcome(worker.case[1], worker.case[0])
-        stacks = worker.stacks.read_text(errors="replace")[:4000]
+        stacks = worker.stacks.read_text(errors="replace").partition("\nExtension modules")[0]
         outcome.found(what, f"{detail}\n{stacks}".strip())
         self._workers[number] = self._start(number)
         return outcome
