@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torture.failing_calls import preload
-from torture.kinds import kind_of, prepare, run_case
+from torture.kinds import kind_of, prepare, recipe_of, run_case
 from torture.outcome import Outcome
 from torture.pool import Case, Pool
 
@@ -91,10 +91,11 @@ def report(outcomes: Iterator[Outcome], options: argparse.Namespace) -> int:
     for total, outcome in enumerate(outcomes, 1):
         counts.setdefault(outcome.kind, Counter())["cases"] += 1
         counts[outcome.kind] += outcome.counts
+        recipe = outcome.recipe or recipe_of(outcome.kind, outcome.seed)
         for finding in outcome.findings:
             found[finding.what] += 1
             line = f"{outcome.seed} {outcome.kind}: {finding.what}: {finding.detail}"
-            print(f"{line}\n    {outcome.recipe}", flush=True)
+            print(f"{line}\n    {recipe}", flush=True)
             if not options.seed:
                 with KEPT.open("a") as kept:
                     kept.write(line.splitlines()[0][:300] + "\n")

@@ -112,7 +112,7 @@ def entry_errors(kernel: Kernel, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """
     d = X.shape[1]
     if kernel.name in ("rbf", "exponential", "laplacian"):
-        middle = Z.mean(axis=0) if len(Z) else Real(0)
+        middle = Z.mean(axis=0) if len(Z) else X.mean(axis=0)
         Xs, Zs = np.abs(X - middle), np.abs(Z - middle)
         off = np.zeros((len(X), len(Z)), dtype=Real)
         distance = np.zeros_like(off)

@@ -20,6 +20,17 @@ def prepare() -> None:
     torture.files.warm_up()
 
 
+def recipe_of(kind: str, seed: int) -> str:
+    """What a case is, without running it."""
+    if kind != "fits":
+        return ""
+    import numpy as np
+
+    from torture.cases import make_fit
+
+    return str(make_fit(np.random.default_rng(seed)))
+
+
 def run_case(kind: str, seed: int) -> Outcome:
     """Run one case, in a worker."""
     if kind == "fits":
