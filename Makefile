@@ -2,7 +2,10 @@
 # make test       ruff, mypy and pytest, without the slow tests
 # make test-all   make test, then the slow tests
 # make bench      the benchmarks (options in ARGS="...")
+# make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
+#                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
+# make sanitize-threads   the tests with threads, under ThreadSanitizer
 #
 # Everything is installed into ./.venv, once; C++ is recompiled when it changed. Choose another
 # interpreter with `make PYTHON=python3.13 test`; pass options to pytest with ARGS="-k loss".
@@ -24,7 +27,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench sanitize lint format clean
+.PHONY: help demo test test-all fuzz bench sanitize sanitize-threads lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -49,6 +52,13 @@ test: lint $(READY)/cpp_tests
 test-all: test
 	@echo "pytest, the slow tests"
 	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
+
+# Every case is determined by its seed; failing ones are kept in build/fuzz/failing.txt (SEED=kept).
+MINUTES ?= 10
+fuzz: $(READY)/psvm $(READY)/test
+	@$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m torture --minutes $(MINUTES) \
+		$(if $(SEED),--seed $(SEED)) $(if $(BASE),--base $(BASE)) $(if $(WORKERS),--workers $(WORKERS)) \
+		$(if $(FITS),--fits $(FITS)) $(if $(FILES),--files $(FILES)) $(if $(STRESS),--stress $(STRESS))
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -92,7 +92,8 @@ def make_data(rng: np.random.Generator, largest: int = 150) -> Data:
         values[rng.random(values.shape) < rng.uniform(0.3, 0.95)] = 0.0
     values = _range(rng, values)
     if rng.random() < 0.15:
-        values = values.astype(np.float32)
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
         values[~np.isfinite(values)] = 1.0
     X, form = _form(rng, values)
     labels = one_of(rng, y, y * 2 - 1, np.array(list("abcdefgh"))[y], y.astype(float))

@@ -160,6 +160,8 @@ def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
             if bad:
                 outcome.found("not a number", f"history_[{t}] has NaN in {bad}: {record}")
                 break
+    if not case.parameters.get("fit_intercept", True) and np.any(model.intercept_):
+        outcome.found("status", f"intercept_ {model.intercept_} without an intercept")
     limit = case.parameters.get("max_iter", -1)
     if limit > 0 and (model.n_iter_ > limit).any() and case.estimator != "PSVCCV":
         outcome.found("status", f"n_iter_ {model.n_iter_} with max_iter {limit}")
