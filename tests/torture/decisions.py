@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torture.cases import FitCase
-from torture.exact import Kernel, Real, dot, exactly
+from torture.exact import EPS, Kernel, Real, dot, exactly, weights_of
 from torture.outcome import Outcome
 from torture.referee import Referee, coefficients, signs_of
 
@@ -94,11 +94,8 @@ def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[
     support = referee.X[model.support_]
     codes = referee.codes[model.support_]
     coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
-    w = dot(coef, support)
-    # Summed around a centre, as the coefficients sum to nearly 0.
-    centre = support.mean(axis=0) if len(support) else Real(0) * w
-    off = dot(np.abs(coef), np.abs(support - centre)) + np.abs(coef.sum() * centre)
-    off = _U * ((len(coef) + 16) * off + dot(np.abs(coef), np.abs(support)) / 2**53)
+    w, rounding = weights_of(coef, support)
+    off = rounding * (_U / EPS)
     if (np.abs(exactly(model.coef_[t]) - w) > 4 * off + 4 * _U * np.abs(w)).any():
         k = int((np.abs(exactly(model.coef_[t]) - w) - off).argmax())
         outcome.found("coef_", f"problem {t}, column {k}: {model.coef_[t][k]!r}, exactly {w[k]!r}")

@@ -9,6 +9,7 @@ called wrong is wrong.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,20 @@ class Value:
     @property
     def high(self) -> Any:
         return self.value + self.error
+
+
+def weights_of(coef: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``sum_i coef_i x_i`` for coefficients in float64, and bounds of its rounding.
+
+    Summed around a middle: coefficients that balance each other cancel exactly there.
+    """
+    if not len(coef):
+        return np.zeros(X.shape[1], dtype=Real), np.zeros(X.shape[1], dtype=Real)
+    middle = X.mean(axis=0)
+    total = Real(math.fsum(float(one) for one in coef))
+    w = dot(coef, X - middle) + total * middle
+    size = dot(np.abs(coef), np.abs(X - middle) + EPS * np.abs(middle)) + np.abs(total * middle)
+    return w, 2 * (len(coef) + 16) * EPS * size
 
 
 @dataclass(frozen=True)

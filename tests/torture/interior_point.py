@@ -44,7 +44,7 @@ def improve(problem: Problem, bracket: Bracket, wanted: Any) -> None:
 
 def _follow(problem: Problem, bracket: Bracket, wanted: Any, kind: Any) -> None:
     best, idle = np.inf, 0
-    for alpha in _path(problem, kind):
+    for alpha in _path(problem, kind, bracket.upper.value):
         _take(problem, bracket, exactly(alpha))
         if wanted(bracket):
             return
@@ -81,8 +81,8 @@ def stationary(problem: Problem, values: np.ndarray) -> np.ndarray:
         return np.where(xi > 0, p * problem.cost * xi ** (p - 1), 0)
 
 
-def _path(problem: Problem, kind: Any) -> Iterator[np.ndarray]:
-    """The iterates, late enough to be worth a look."""
+def _path(problem: Problem, kind: Any, primal: Any) -> Iterator[np.ndarray]:
+    """The iterates, late enough to be worth a look; ``primal`` is about P or more."""
     n, y, p = len(problem.y), problem.y.astype(kind), kind(problem.p)
     K = problem.K
     if problem.fit_intercept:  # the same problem, with smaller numbers
@@ -99,8 +99,11 @@ def _path(problem: Problem, kind: Any) -> Iterator[np.ndarray]:
     slope = np.ones(n) if hard else np.minimum(p * problem.cost / unit, Real(1e200))
     slope = slope.astype(kind)
 
-    alpha = np.minimum(1, slope) / 2
-    xi = np.clip(slope, 1, None) ** (-1 / p)  # so that the loss is of the size of 1
+    # Slack of a loss of the size of 1, or as large as that of rows that cannot be separated is.
+    xi = np.clip(slope, 1, None) ** (-1 / p)
+    if not hard and np.isfinite(primal):
+        xi = np.maximum(xi, kind(min((primal / problem.cost.sum()) ** (1 / Real(problem.p)), 2)))
+    alpha = np.maximum(np.minimum(1, slope), slope * xi ** (p - 1)) / 2
     s, z = np.ones(n, dtype=kind), slope * xi ** (p - 1) / 2
     b = kind(0)
     for step in range(_STEPS):
@@ -140,7 +143,7 @@ def _path(problem: Problem, kind: Any) -> Iterator[np.ndarray]:
                 value += length * change
                 np.maximum(value, 1e-300, out=value)
             b += length * db
-        if step >= 8 and step % 2 == 0:
+        if step >= 8 and step % 3 == 2:
             yield exactly(alpha) * unit
 
 
