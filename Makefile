@@ -2,7 +2,10 @@
 # make test       ruff, mypy and pytest, without the slow tests
 # make test-all   make test, then the slow tests
 # make bench      the benchmarks (options in ARGS="...")
+# make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
+#                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
+# make sanitize-threads   the tests with threads, under ThreadSanitizer
 #
 # Everything is installed into ./.venv, once; C++ is recompiled when it changed. Choose another
 # interpreter with `make PYTHON=python3.13 test`; pass options to pytest with ARGS="-k loss".
@@ -24,7 +27,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench sanitize lint format clean
+.PHONY: help demo test test-all fuzz bench sanitize sanitize-threads lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -50,6 +53,13 @@ test-all: test
 	@echo "pytest, the slow tests"
 	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
 
+# Every case is determined by its seed; failing ones are kept in build/fuzz/failing.txt (SEED=kept).
+MINUTES ?= 10
+fuzz: $(READY)/psvm $(READY)/test
+	@$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m torture --minutes $(MINUTES) \
+		$(if $(SEED),--seed $(SEED)) $(if $(BASE),--base $(BASE)) $(if $(WORKERS),--workers $(WORKERS)) \
+		$(if $(FITS),--fits $(FITS)) $(if $(FILES),--files $(FILES)) $(if $(STRESS),--stress $(STRESS))
+
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -61,8 +71,8 @@ bench: $(READY)/psvm $(READY)/bench
 # Chosen tests: every kernel, dense and sparse rows, float32 and float64, several classes, both
 # linear solvers, blocks of rows, searches; not the tests that measure memory, which the sanitizer
 # takes.
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 \
-	-D_GLIBCXX_ASSERTIONS
+CHECKS_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
+RUNTIME_sanitize := libasan.so
 SANITIZED := cpp mathematics/test_multiclass.py rows solvers estimators/test_linear_blocks.py \
 	estimators/test_linear_oracle.py estimators/test_svc_oracle.py \
 	estimators/test_svc_parameters.py estimators/test_svc_storage.py \
@@ -78,6 +88,22 @@ sanitize: $(READY)/sanitize
 		--capture=sys $(SANITIZED:%=tests/%) \
 		--deselect tests/estimators/test_linear_blocks.py::test_a_memory_map_is_not_loaded \
 		--deselect tests/solvers/kernel/test_working_set_parts.py::test_a_part_takes_no_memory_to_speak_of $(ARGS)
+
+# The same for races: threads of the core within a fit and in several fits at once. What Python,
+# NumPy and BLAS do is not seen. A report does not end the process, it fails the run at its end.
+# TSan cannot follow a fork from a process with threads, nor measure time.
+CHECKS_sanitize-threads := -fsanitize=thread
+RUNTIME_sanitize-threads := libtsan.so
+THREADED := cpp/test_headers.py estimators/test_threads_and_interrupts.py \
+	solvers/kernel/test_working_set_parts.py solvers/linear/test_passes.py
+
+sanitize-threads: $(READY)/sanitize-threads
+	@echo "pytest under ThreadSanitizer"
+	@LD_PRELOAD="$(call gcc_library,libtsan.so):$(call gcc_library,libstdc++.so)" \
+		TSAN_OPTIONS="exitcode=66 die_after_fork=0" \
+		$(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=build/sanitize-threads/psvm_tests \
+		$(VENV)/sanitize-threads/bin/python -m pytest -q -p no:xdist --capture=sys \
+		$(THREADED:%=tests/%) -k "not fork and not joblib and not max_time and not memory" $(ARGS)
 
 format: $(READY)/test
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
@@ -141,16 +167,17 @@ $(READY)/plot $(READY)/test $(READY)/bench: $(READY)/venv pyproject.toml
 
 # Not editable, so that it depends on every file of the package. Its site-packages come first; the
 # path of the others is added without their .pth files, hence without the editable psvm.
-$(READY)/sanitize: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(CPP_TESTS) \
+$(READY)/sanitize $(READY)/sanitize-threads: $(READY)/build $(READY)/test CMakeLists.txt $(CPP) $(CPP_TESTS) \
 		$(shell find src -name '*.py')
-	@test -e "$(call gcc_library,libasan.so)" || { echo "*** make sanitize needs GCC on Linux with" \
-		"its libasan; '$(CXX)' has none. Name another compiler: make CXX=g++ sanitize" >&2; exit 1; }
+	@test -e "$(call gcc_library,$(RUNTIME_$(@F)))" || { echo "*** make $(@F) needs GCC on Linux with" \
+		"its $(RUNTIME_$(@F)); '$(CXX)' has none. Name another compiler: make CXX=g++ $(@F)" >&2; \
+		exit 1; }
 	@echo "compiling psvm with sanitizers"
-	@$(BIN)/python -m venv --without-pip $(VENV)/sanitize
+	@$(BIN)/python -m venv --without-pip $(VENV)/$(@F)
 	@site='import sysconfig; print(sysconfig.get_path("purelib"))'; \
-		$(BIN)/python -c "$$site" >"$$($(VENV)/sanitize/bin/python -c "$$site")/borrowed.pth"
-	@$(call quietly,CXX="$(CXX)" PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/sanitize/bin/python -m pip \
+		$(BIN)/python -c "$$site" >"$$($(VENV)/$(@F)/bin/python -c "$$site")/borrowed.pth"
+	@$(call quietly,CXX="$(CXX)" PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/$(@F)/bin/python -m pip \
 		--disable-pip-version-check --no-input install --no-build-isolation --no-deps \
-		--force-reinstall . -C build-dir=build/sanitize -C install.strip=false \
-		-C cmake.define.PSVM_TESTS=ON -C "cmake.define.CMAKE_CXX_FLAGS=$(SANITIZERS)")
+		--force-reinstall . -C build-dir=build/$(@F) -C install.strip=false \
+		-C cmake.define.PSVM_TESTS=ON -C "cmake.define.CMAKE_CXX_FLAGS=$(CHECKS_$(@F)) -fno-omit-frame-pointer -g1")
 	@touch $@

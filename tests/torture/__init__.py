@@ -1,0 +1,1 @@
+"""Random fits, files and failures, judged in extended precision: ``make fuzz``."""

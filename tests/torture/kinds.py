@@ -1,0 +1,78 @@
+"""Which kind of case a seed is, and how it is run."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from torture.outcome import Outcome
+
+# Of every 20 seeds.
+_KINDS = ["fits"] * 16 + ["files"] * 3 + ["stress"]
+
+
+def kind_of(seed: int) -> str:
+    return _KINDS[seed % len(_KINDS)]
+
+
+def prepare() -> None:
+    """Import in the parent what takes seconds, so that no case has to."""
+    import torture.files
+    import torture.fits
+
+    torture.files.warm_up()
+
+
+def recipe_of(kind: str, seed: int) -> str:
+    """What a case is, without running it."""
+    if kind != "fits":
+        return ""
+    from torture.cases import make_fit
+
+    return str(make_fit(np.random.default_rng(seed)))
+
+
+def run_case(kind: str, seed: int) -> Outcome:
+    """Run one case, in a worker; the interpreter is afterwards as it was."""
+    unraisable: list[str] = []
+    sys.unraisablehook = lambda one: unraisable.append(
+        f"{one.err_msg} {one.object}: {one.exc_value}"
+    )
+    before = _state()
+    outcome = _run(kind, seed)
+    gc.collect()
+    for text in unraisable:
+        outcome.found("unraisable", text)
+    after = _state()
+    for name in before:
+        if before[name] != after[name]:
+            outcome.found("left behind", f"{name} {after[name]}, before {before[name]}")
+    return outcome
+
+
+def _state() -> dict[str, Any]:
+    """What a fit must leave as it was."""
+    return {
+        "numpy.geterr": np.geterr(),
+        "handler of SIGINT": signal.getsignal(signal.SIGINT),
+        "threads": threading.active_count(),
+    }
+
+
+def _run(kind: str, seed: int) -> Outcome:
+    if kind == "fits":
+        from torture.fits import run_fit
+
+        return run_fit(seed)
+    if kind == "files":
+        from torture.files import run_file
+
+        return run_file(seed)
+    from torture.stress import run_stress
+
+    return run_stress(seed)
