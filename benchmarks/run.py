@@ -161,10 +161,10 @@ def run(options: argparse.Namespace, results: Record, path: Path) -> None:
             write_json(results, path)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> int:
     """Run every problem and write the results."""
     options = parse(arguments)
-    path = RESULTS / f"{options.name}.json"
+    path = folder / f"{options.name}.json"
     path.parent.mkdir(exist_ok=True)
     described = environment.describe(options.threads, packages(options.suite))
     if arguments is not None:

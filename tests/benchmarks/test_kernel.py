@@ -393,11 +393,10 @@ def test_a_run_leaves_records_page_and_picture_and_can_be_resumed(tmp_path, monk
         check_present("satimage")
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    monkeypatch.setattr(run, "RESULTS", tmp_path)
     words = "benchmarks --cases satimage --max-rows 250 --repeats 1 --threads 1 --p 1 1.5"
     words += " --rivals sklearn psvm control --name tiny"
     monkeypatch.setattr(sys, "argv", words.split())
-    assert run.main() == 0
+    assert run.main(folder=tmp_path) == 0
     results = json.loads((tmp_path / "tiny.json").read_text())
     rows = {(row["rival"], row["p"]): row for row in results["records"]}
     assert list(rows) == [("psvm", 1), ("psvm", 1.5), ("sklearn", 1), ("control", 1)]
@@ -416,7 +415,7 @@ def test_a_run_leaves_records_page_and_picture_and_can_be_resumed(tmp_path, monk
     capsys.readouterr()
     more = words.replace("--rivals", "--C 1 2 --rivals psvm-f32").split()
     monkeypatch.setattr(sys, "argv", [*more, "--resume"])
-    assert run.main() == 0
+    assert run.main(folder=tmp_path) == 0
     assert "[2/2," in capsys.readouterr().out
     again = json.loads((tmp_path / "tiny.json").read_text())["records"]
     assert again[:4] == results["records"]  # not measured again
@@ -424,7 +423,7 @@ def test_a_run_leaves_records_page_and_picture_and_can_be_resumed(tmp_path, monk
     assert new[:2] == [(1, "psvm-f32", 1), (1, "psvm-f32", 1.5)]
     assert len(new) == 2 + 6
     monkeypatch.setattr(sys, "argv", [*more, "--resume"])
-    assert run.main() == 0
+    assert run.main(folder=tmp_path) == 0
     assert "satimage" not in capsys.readouterr().out  # nothing is missing
 
 

@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from psvm import PSVC, LinearPSVC
 from psvm.cli import app, main
-from psvm.cli.files import columnar, matrices, sources
+from psvm.cli.files.open_data import ReadOptions
+from psvm.cli.predict_blocks import predictions
 from psvm.persistence import load, save
 
 
@@ -238,11 +239,7 @@ def test_predictions_are_those_of_python(capfd, shared, tmp_path):
 
 
 @pytest.mark.parametrize("kind", TABLES + MATRICES)
-def test_blocks_keep_the_order(tmp_path, capfd, monkeypatch, shared, kind):
-    for module, name in [(sources, "BLOCK_BYTES"), (sources, "_HEAD_BYTES")]:
-        monkeypatch.setattr(module, name, 1500)
-    for module in (columnar, matrices):
-        monkeypatch.setattr(module, "BLOCK_CELLS", 200)
+def test_blocks_keep_the_order(tmp_path, shared, kind):
     model, X = shared / "iris.psvm", load_iris().data
     twin = load(model)
     expected = twin.predict(iris().select(FEATURES))
@@ -251,9 +248,11 @@ def test_blocks_keep_the_order(tmp_path, capfd, monkeypatch, shared, kind):
         twin = PSVC().fit(X, load_iris().target)
         save(twin, model)
         expected = twin.predict(X)
-    code, out, err = run(capfd, "predict", model, write_iris(tmp_path, kind))
-    assert (code, err) == (0, "")
-    assert out.splitlines() == ["prediction", *map(str, expected)]
+    options = ReadOptions(block_bytes=1500, block_cells=200)
+    path = write_iris(tmp_path, kind)
+    blocks = list(predictions(model, path, options, proba=False, decision=False))
+    assert len(blocks) > 2
+    assert pl.concat(blocks)["prediction"].to_list() == expected.tolist()
 
 
 def test_columns_are_found_by_name(tmp_path, capfd, shared):

@@ -18,16 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from psvm.cli.files import columnar, matrices, sources
 from psvm.cli.files.delimited import DelimitedFile
 from psvm.cli.files.labels import canonical
 from psvm.cli.files.open_data import ReadOptions, open_data
 from psvm.cli.files.sources import Format, Source
 from psvm.cli.files.training_set import Wanted, read_training
 
+# Files are read whole, or some rows at a time.
+LARGE_BLOCKS, SMALL_BLOCKS = ReadOptions(), ReadOptions(block_bytes=64, block_cells=32)
 
-def training(path, target="species", **wanted):
-    return read_training(Path(path), ReadOptions(), Wanted(target, **wanted))
+
+def training(path, target="species", options=LARGE_BLOCKS, **wanted):
+    return read_training(Path(path), options, Wanted(target, **wanted))
 
 
 def rows_of(path, columns, **options):
@@ -39,15 +41,6 @@ def file(folder, text, name="data.csv"):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Files are read some rows at a time."""
-    monkeypatch.setattr(sources, "BLOCK_BYTES", 64)
-    monkeypatch.setattr(sources, "_HEAD_BYTES", 64)
-    monkeypatch.setattr(columnar, "BLOCK_CELLS", 32)
-    monkeypatch.setattr(matrices, "BLOCK_CELLS", 32)
 
 
 # --- formats -------------------------------------------------------------------------------------
@@ -79,11 +72,10 @@ def test_matrices_are_read_alike(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", TABLES + MATRICES)
-@pytest.mark.usefixtures("small_blocks")
 def test_blocks_together_are_the_file(tmp_path, kind):
     path = write_iris(tmp_path, kind)
     X, y = load_iris(return_X_y=True)
-    with open_data(path, ReadOptions()) as data:
+    with open_data(path, SMALL_BLOCKS) as data:
         if kind in TABLES:
             blocks = [block.frame for block in data.blocks(FEATURES)]
             found = pl.concat(blocks).cast(pl.Float64).to_numpy()
@@ -117,7 +109,7 @@ def test_standard_input_is_read_like_a_file(tmp_path, kind, monkeypatch):
     ],
 )
 def test_the_content_tells_the_format(tmp_path, text, found):
-    source = Source(file(tmp_path, text, "data"))
+    source = Source(file(tmp_path, text, "data"), block_bytes=1 << 16)
     assert source.format is found
     source.close()
 
@@ -222,11 +214,10 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_lines_are_counted_through_blocks(tmp_path):
     text = "a,y\n" + '"1\n",p\n"2",q\n' * 50 + "?,q\n"
     with pytest.raises(ValueError, match="line 152, column 'a'"):
-        training(file(tmp_path, text), "y")
+        training(file(tmp_path, text), "y", SMALL_BLOCKS)
 
 
 def test_the_target_must_be_named(tmp_path):

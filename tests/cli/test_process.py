@@ -173,20 +173,26 @@ def test_predictions_need_memory_for_a_block_only(tmp_path, kind):
         """
         import sys
         from pathlib import Path
-        import psvm.cli.files.columnar as columnar, psvm.cli.files.sources as sources
-        from psvm.cli import main
-        columnar.BLOCK_CELLS = 400_000
-        sources.BLOCK_BYTES = 4_000_000
+        from psvm.cli.files.open_data import ReadOptions
+        from psvm.cli.output import output_stream
+        from psvm.cli.predict_blocks import predictions
+
+        def predict(model, path, result):
+            options = ReadOptions(block_bytes=4_000_000, block_cells=400_000)
+            blocks = predictions(model, path, options, proba=False, decision=False)
+            with output_stream(result) as stream:
+                for number, frame in enumerate(blocks):
+                    stream.write(frame.write_csv(include_header=number == 0).encode())
 
         def megabytes():
             status = Path("/proc/self/status").read_text()
             return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
-        model, path, small, result = sys.argv[1:]
+        model, path, small, result = map(Path, sys.argv[1:])
         # Once with little data, so that what stays is what the blocks need.
-        assert main(["predict", model, small, "-o", result]) == 0
+        predict(model, small, result)
         before = megabytes()
-        assert main(["predict", model, path, "-o", result]) == 0
+        predict(model, path, result)
         print(megabytes() - before)
         """,
         tmp_path / "m.psvm",

@@ -15,8 +15,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from small_data import blobs, noisy
 
 from psvm import LinearPSVC
+from psvm.mathematics.loss import PNormHinge
+from psvm.mathematics.problem import LinearProblems
 from psvm.rows.blocks import split_rows
-from psvm.solvers.ledger import Status
+from psvm.solvers.ledger import Budget, Status
+from psvm.solvers.linear.choose import solve_linear
 
 TIGHT = 1e-12
 
@@ -76,16 +79,29 @@ def test_the_cut_of_several_classes(multi_class, solver):
 
 @pytest.mark.parametrize("rows", [1, 3, 49, 10_000])
 @pytest.mark.parametrize("p", [1, 1.5, 3])
-def test_the_blocks_of_an_array(rows, p, monkeypatch):
+def test_the_blocks_of_an_array(rows, p):
     """fit cuts an array by itself; how it does so does not show."""
     X, y = noisy(n=50, d=4, seed=2)
-    whole = LinearPSVC(p=p, tol=1e-10).fit(X, y)
-    monkeypatch.setattr("psvm.estimators.validation.split_rows", lambda X: split_rows(X, rows))
-    parts = LinearPSVC(p=p, tol=1e-10).fit(X, y)
-    assert_same_model(parts, whole, 1e-4 if p == 1 else 1e-5)
-    assert parts.decision_function(X) == pytest.approx(
-        X @ parts.coef_[0] + parts.intercept_[0], abs=1e-12
+    model = LinearPSVC(p=p, tol=1e-10).fit(X, y)
+    problems = LinearProblems(
+        signs=np.array([[-1, 1]], dtype=np.int8),
+        codes=np.searchsorted(model.classes_, y).astype(np.int32),
+        cost=np.ones(50),
+        loss=PNormHinge(p),
     )
+    (parts,) = solve_linear(
+        split_rows(X, rows),
+        problems,
+        [None],
+        Budget(tol=1e-10),
+        None,
+        solver="auto",
+        threads=1,
+        in_order=True,
+    )
+    assert parts.status is Status.CONVERGED
+    assert parts.w == pytest.approx(model.coef_[0], abs=1e-4 if p == 1 else 1e-5)
+    assert parts.certificate.primal == pytest.approx(model.primal_objective_[0], rel=1e-9)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

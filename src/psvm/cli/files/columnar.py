@@ -11,9 +11,6 @@ from psvm.cli.errors import DataError
 from psvm.cli.files.sources import Format, Source
 from psvm.cli.files.tables import TableBlock, row_place
 
-BLOCK_CELLS = 1 << 22
-"""Values read at a time: 32 MB of float64."""
-
 _SCAN: dict[Format, Callable[..., pl.LazyFrame]] = {
     # A name with * or [ in it is a name and no pattern.
     Format.PARQUET: partial(pl.scan_parquet, glob=False),
@@ -29,10 +26,13 @@ class ColumnarFile:
     ----------
     source : Source
         The file.
+    block_cells : int
+        Values read at a time.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, block_cells: int) -> None:
         self.name = source.name
+        self._block_cells = block_cells
         self._format = source.format
         try:
             self._table = _SCAN[self._format](source.seekable())
@@ -48,7 +48,7 @@ class ColumnarFile:
     def blocks(self, columns: Sequence[str]) -> Iterator[TableBlock]:
         """The rows in order, with the named columns only; at least one block, even if empty."""
         wanted = self._table.select(columns)
-        size = max(1, BLOCK_CELLS // max(1, len(columns)))
+        size = max(1, self._block_cells // max(1, len(columns)))
         for start in range(0, max(1, self._rows), size):
             try:
                 frame = wanted.slice(start, size).collect()

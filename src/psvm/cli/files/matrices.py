@@ -16,7 +16,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.cli.errors import DataError, listed
-from psvm.cli.files.columnar import BLOCK_CELLS
 from psvm.cli.files.sources import Source
 from psvm.cli.files.tables import row_place
 
@@ -37,12 +36,15 @@ class NpzFile:
     ----------
     source : Source
         The file.
+    block_cells : int
+        Values read at a time.
     target : str
         Name of the array with the labels; it may be absent.
     """
 
-    def __init__(self, source: Source, *, target: str = "y") -> None:
+    def __init__(self, source: Source, block_cells: int, *, target: str = "y") -> None:
         self.name = source.name
+        self._block_cells = block_cells
         self._file = source.seekable()
         with self._opened() as file, np.load(file, allow_pickle=False) as arrays:
             self._names = list(arrays.files)
@@ -93,7 +95,7 @@ class NpzFile:
             raise DataError(self.name, what)
 
     def _sparse_rows(self) -> Iterator[Any]:
-        size = max(1, BLOCK_CELLS * self._X.shape[0] // max(1, self._X.nnz))
+        size = max(1, self._block_cells * self._X.shape[0] // max(1, self._X.nnz))
         for start in range(0, max(1, self._X.shape[0]), size):
             yield self._X[start : start + size]
 
@@ -106,7 +108,7 @@ class NpzFile:
         ):
             if (found := _row_by_row(member)) is not None:
                 (height, width), dtype = found
-                size = max(1, BLOCK_CELLS // max(1, width))
+                size = max(1, self._block_cells // max(1, width))
                 for start in range(0, max(1, height), size):
                     rows = min(size, height - start)
                     data = member.read(rows * width * dtype.itemsize)

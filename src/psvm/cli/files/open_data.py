@@ -15,11 +15,13 @@ from psvm.cli.files.sources import Format, Source
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says about a file that it does not say itself."""
+    """What a user says about a file that it does not say itself, and how much is read at a time."""
 
     delimiter: str | None = None
     header: bool = True
     zero_based: bool = False
+    block_bytes: int = 1 << 24  # of text: its numbers take some hundred megabytes at most
+    block_cells: int = 1 << 22  # of other formats: 32 MB of float64
 
 
 # Each can be read once, from its first row to its last: ``blocks`` gives the rows in order, and at
@@ -48,7 +50,7 @@ def open_data(
     DelimitedFile, ColumnarFile, NpzFile or LibsvmFile
         At its first row.
     """
-    source = Source(path)
+    source = Source(path, options.block_bytes)
     try:
         yield _as_its_format(source, options, target)
     finally:
@@ -57,9 +59,9 @@ def open_data(
 
 def _as_its_format(source: Source, options: ReadOptions, target: str | None) -> Table | Matrix:
     if source.format is Format.NPZ:
-        return NpzFile(source, target=target or "y")
+        return NpzFile(source, options.block_cells, target=target or "y")
     if source.format is Format.LIBSVM:
         return LibsvmFile(source, zero_based=options.zero_based)
     if source.format is Format.DELIMITED:
         return DelimitedFile(source, delimiter=options.delimiter, header=options.header)
-    return ColumnarFile(source)
+    return ColumnarFile(source, options.block_cells)

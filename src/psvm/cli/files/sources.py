@@ -21,9 +21,6 @@ from psvm.cli.errors import DataError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-BLOCK_BYTES = 1 << 24
-"""How much text is read at a time: its numbers take some hundred megabytes at most."""
-
 _HEAD_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
 
@@ -56,10 +53,13 @@ class Source:
     ----------
     path : Path
         Where it is.
+    block_bytes : int
+        How much is read at a time.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, block_bytes: int) -> None:
         _let_ctrl_c_end_reads()
+        self._block_bytes, self._head_bytes = block_bytes, min(_HEAD_BYTES, block_bytes)
         self.standard_input = str(path) == "-"
         self.name = "standard input" if self.standard_input else str(path)
         self.path: Path | None = None
@@ -78,7 +78,7 @@ class Source:
         self._stream = gzip.GzipFile(fileobj=whole) if start == _GZIP else whole
         if not self.standard_input and start != _GZIP:
             self.path = path
-        self.head = self._read(_HEAD_BYTES)
+        self.head = self._read(self._head_bytes)
         self._unread = self.head
         if not self.head.strip():
             raise DataError(self.name, "the file is empty")
@@ -94,7 +94,10 @@ class Source:
         for magic, found in _MAGIC.items():
             if self.head.startswith(magic):
                 return found
-        return Format.LIBSVM if _looks_like_libsvm(self.head) else Format.DELIMITED
+        whole = self.head
+        if len(whole) == self._head_bytes:  # the last line may be cut off
+            whole = whole.rpartition(b"\n")[0] or whole.rpartition(b" ")[0]
+        return Format.LIBSVM if _looks_like_libsvm(whole) else Format.DELIMITED
 
     def _read(self, size: int) -> bytes:
         try:
@@ -103,12 +106,12 @@ class Source:
             raise DataError(self.name, "the gzip data is damaged or cut short") from error
 
     def pieces(self) -> Iterator[bytes]:
-        """All bytes, in order, :data:`BLOCK_BYTES` at a time."""
-        piece = self._unread + self._read(max(0, BLOCK_BYTES - len(self._unread)))
+        """All bytes, in order, ``block_bytes`` at a time."""
+        piece = self._unread + self._read(self._block_bytes - len(self._unread))
         self._unread = b""
         while piece:
             yield piece
-            piece = self._read(BLOCK_BYTES)
+            piece = self._read(self._block_bytes)
 
     def seekable(self) -> Path | io.BytesIO:
         """For formats that are read from their end: the file itself, else all of it in memory."""
@@ -141,10 +144,6 @@ class _Rejoined(io.RawIOBase):
 def _looks_like_libsvm(head: bytes) -> bool:
     """Whether the first lines are ``label index:value ...``, some with a value."""
     lines = head.splitlines()[:20]
-    if len(head) == _HEAD_BYTES and len(lines) > 1:
-        lines.pop()  # cut off
-    if len(head) == _HEAD_BYTES and len(lines) == 1:
-        lines = [lines[0].rpartition(b" ")[0]]
     lines = [line for line in lines if line.strip() and not line.startswith(b"#")]
     some = any(b":" in line.split(b"#")[0] for line in lines)
     return some and all(_LIBSVM_LINE.fullmatch(line) for line in lines)
