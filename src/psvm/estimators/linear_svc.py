@@ -172,7 +172,8 @@ class LinearPSVC(PNormClassifier):
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0 that multiply C. A row of weight 0 is as if absent.
+            Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
+            product with C is below the smallest normal float64 (2.2e-308).
 
         Returns
         -------

@@ -184,6 +184,13 @@ def check_weights(sample_weight: Any, n: int) -> Array:
         raise ValueError(
             f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out."
         )
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not math.isfinite(total):
+        raise ValueError(
+            f"`sample_weight` must have a finite sum, got {n} weights up to {weight.max():g}; "
+            f"divide them by the largest."
+        )
     return weight
 
 

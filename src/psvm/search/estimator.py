@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.estimators.labels import check_class_weight, encode_labels
+from psvm.estimators.labels import check_class_weight, encode_labels, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC, KernelParameter
 from psvm.search.calibration import Calibration
@@ -242,7 +242,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
-            A row of weight 0 is as if absent.
+            A row of weight 0 is as if absent, and so is one whose product with the smallest C is
+            below the smallest normal float64 (2.2e-308).
         **params : dict
             ``groups`` for the splitter; with metadata routing enabled whatever splitter and scorer
             request.
@@ -260,6 +261,10 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             X = X.toarray() if hasattr(X, "toarray") else X
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, 1.0)
+        grid = settings.grid.over(self.kernel, X, weight)
+        priced = weights_for_all(y, weight, self.class_weight, grid.C)
+        if not np.array_equal(priced, weight):
+            weight, labels = priced, encode_labels(y, priced, self.class_weight, 1.0)
         routed = routed_in_fit(self, settings.scorer, sample_weight, weight, params)
         coded = self._model(labels.classes)
         splits = settings.splitter(y).split(X, y, **routed.splitter)
@@ -269,7 +274,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             codes=labels.codes,
             classes=labels.classes,
             weight=weight,
-            grid=settings.grid.over(self.kernel, X, weight),
+            grid=grid,
             folds=[
                 make_fold(number, train, test, coded.class_weight, labels.codes, weight)
                 for number, (train, test) in enumerate(read_splits(splits, y.size))
