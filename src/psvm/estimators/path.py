@@ -21,6 +21,7 @@ from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.path_result import KernelParameter, PSVMPath
 from psvm.estimators.starts import KeptKernel
 from psvm.estimators.svc import PSVC
+from psvm.estimators.warn import warn_user
 from psvm.estimators.watch import ProgressLog, logger
 
 __all__ = ["PSVMPath", "psvm_path"]
@@ -294,4 +295,4 @@ def _warn(path: PSVMPath) -> None:
     if missing:
         told.append(f"{missing} models are missing: max_time was over; raise it, or take fewer Cs.")
     if told:
-        warnings.warn("psvm_path: " + " ".join(told), ConvergenceWarning, stacklevel=3)
+        warn_user("psvm_path: " + " ".join(told), ConvergenceWarning)
