@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
@@ -269,10 +268,7 @@ class LinearPSVC(PNormClassifier):
 
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
-        )
+        X = check.check_new_rows(self, X, order="C")
         return self._as_arrays().decisions(X)
 
     def _as_arrays(self) -> LinearModel:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
@@ -331,9 +331,7 @@ class PSVC(PNormClassifier):
         return self._as_arrays().codes(X, self._codes_of)
 
     def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        X = check.canonical(X)
+        X = check.canonical(check.check_new_rows(self, X))
         return X.toarray() if self.kernel == "precomputed" and sp.issparse(X) else X
 
     def _as_arrays(self) -> KernelModel:
