@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
@@ -273,4 +274,8 @@ class LinearPSVC(PNormClassifier):
 
     def _as_arrays(self) -> LinearModel:
         """The fitted model as weights and intercepts."""
-        return LinearModel(self.coef_, self.intercept_)
+        problems = fitted.problem_count(self)
+        return LinearModel(
+            fitted.number_array(self, "coef_", (problems, self.n_features_in_)),
+            fitted.number_array(self, "intercept_", (problems,)),
+        )

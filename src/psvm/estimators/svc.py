@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
@@ -336,12 +337,17 @@ class PSVC(PNormClassifier):
 
     def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors."""
+        problems, k = fitted.problem_count(self), self.classes_.size
+        coef = fitted.number_array(
+            self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
+        )
+        total, precomputed = coef.shape[1], self.kernel == "precomputed"
         return KernelModel(
             self._kernel,
-            self.support_ if self.kernel == "precomputed" else self.support_vectors_,
-            self.dual_coef_,
-            self.intercept_,
-            self.n_support_.tolist(),
+            (fitted.support_columns if precomputed else fitted.support_vectors)(self, total),
+            coef,
+            fitted.number_array(self, "intercept_", (problems,)),
+            fitted.support_counts(self, total),
             self._pairwise,
             check.check_threads(self.n_jobs),
         )
