@@ -333,7 +333,7 @@ class PSVC(PNormClassifier):
 
     def _check_rows(self, X: Any) -> Any:
         X = check.canonical(check.check_new_rows(self, X))
-        return X.toarray() if self.kernel == "precomputed" and sp.issparse(X) else X
+        return X.toarray() if self._kernel.function == "precomputed" and sp.issparse(X) else X
 
     def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors."""
@@ -341,7 +341,7 @@ class PSVC(PNormClassifier):
         coef = fitted.number_array(
             self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
         )
-        total, precomputed = coef.shape[1], self.kernel == "precomputed"
+        total, precomputed = coef.shape[1], self._kernel.function == "precomputed"
         return KernelModel(
             self._kernel,
             (fitted.support_columns if precomputed else fitted.support_vectors)(self, total),
