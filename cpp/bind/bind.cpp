@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "kernel/kernel_rows.hpp"
@@ -23,6 +24,19 @@ Rows as_rows(const Indices& indices) {
 void check_rows(const Indices& indices, index_t size) {
   for (const index_t i : as_rows(indices))
     if (i < 0 || i >= size) throw nb::index_error("row out of range");
+}
+
+// Segments follow each other from the first row to the last.
+void check_starts(const std::vector<index_t>& starts, std::size_t rows) {
+  if (starts.size() < 2 || starts.front() != 0 || !std::is_sorted(starts.begin(), starts.end()) ||
+      starts.back() != static_cast<index_t>(rows))
+    throw nb::value_error("segments must cover the rows");
+}
+
+template <class T>
+void check_source(const Kernel<T>& kernel, const Kernel<T>* source) {
+  if (source && source->features != kernel.features)
+    throw nb::value_error("rows and columns must have the same features");
 }
 
 template <class S>
@@ -84,7 +98,11 @@ class CallbackRows final : public KernelRows<T> {
     std::vector<std::int64_t> copy(rows.begin(), rows.end());
     const std::size_t count = copy.size();
     const nb::object answer = function_(to_numpy(std::move(copy), {count}), begin, end);
-    use(nb::cast<nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(answer).data());
+    using Block = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    const auto values = nb::cast<Block>(answer);
+    if (values.shape(0) != count || values.shape(1) != static_cast<std::size_t>(end - begin))
+      throw nb::value_error("a kernel must have a value for each of the rows and columns");
+    use(values.data());
   }
   nb::callable function_;
 };
@@ -117,6 +135,7 @@ index_t for_segments(const KernelRows<T>& rows, const std::optional<std::vector<
 template <class T>
 auto apply(const Kernel<T>& kernel, const Indices& rows, const Vector<T>& coef, int threads,
            const Kernel<T>* source, const std::optional<std::vector<int>>& segments) {
+  check_source(kernel, source);
   check_rows(rows, source ? source->rows->size() : kernel.rows->size());
   if (rows.shape(0) != coef.shape(0)) throw nb::value_error("rows and coef differ in length");
   const auto n =
@@ -139,6 +158,7 @@ template <class T>
 auto combine(const Kernel<T>& kernel, const Indices& rows,
              const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& coef,
              int threads, const Kernel<T>& source) {
+  check_source(kernel, &source);
   check_rows(rows, source.rows->size());
   if (rows.shape(0) != coef.shape(1)) throw nb::value_error("rows and coef differ in length");
   const auto n = static_cast<std::size_t>(kernel.rows->size());
@@ -157,6 +177,7 @@ auto combine(const Kernel<T>& kernel, const Indices& rows,
 template <class T>
 auto rows_of(const Kernel<T>& kernel, const Indices& rows, int threads, const Kernel<T>* source,
              const std::optional<std::vector<int>>& segments) {
+  check_source(kernel, source);
   check_rows(rows, source ? source->rows->size() : kernel.rows->size());
   const index_t n = for_segments(*kernel.rows, segments, [](int, index_t) {});
   std::vector<T> out(static_cast<std::size_t>(n) * rows.shape(0));
@@ -186,6 +207,7 @@ struct StatedProblem {
     const std::size_t n = kernel_row ? kernel_row->shape(0) : static_cast<std::size_t>(kernel_rows);
     if (n == 0 || y.shape(0) != n || target.shape(0) != n || cost.shape(0) != n)
       throw nb::value_error("y, target and cost must have one value per row");
+    check_costs(cost);
     KernelProblem problem{segments, {y.data(), target.data(), cost.data()}, p, fit_intercept};
     problem.balance = balance;
     if (!kernel_row) return problem;
@@ -229,10 +251,13 @@ void bind_features(Class& cls) {
       "dense",
       [](const Matrix<S>& x, std::optional<Vector<double>> shift, std::string name, double gamma,
          double coef0, int degree, std::vector<index_t> starts) {
+        check_starts(starts, x.shape(0));
+        if (shift && shift->shape(0) != x.shape(1))
+          throw nb::value_error("shift has the wrong length");
         return Kernel<T>{
             dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
                                {std::move(name), gamma, coef0, degree}, std::move(starts)),
-            nb::none()};
+            nb::none(), static_cast<index_t>(x.shape(1))};
       },
       "x"_a.noconvert(),  // converted, rows would lose digits to the first overload
       "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
@@ -242,11 +267,13 @@ void bind_features(Class& cls) {
         [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
            index_t features, std::string name, double gamma, double coef0, int degree,
            std::vector<index_t> starts) {
+          check_csr(data, indices, indptr);
+          check_starts(starts, indptr.shape(0) - 1);
           const SparseArray<S, I> x{data.data(), indices.data(), indptr.data(),
                                     static_cast<index_t>(indptr.shape(0)) - 1, features};
           return Kernel<T>{
               sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree}, std::move(starts)),
-              nb::none()};
+              nb::none(), features};
         },
         "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a,
         "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
@@ -264,6 +291,7 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
       "matrix",
       [](const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values,
          std::vector<index_t> starts) {
+        check_starts(starts, values.shape(1));
         const DenseArray<T> array{values.data(), static_cast<index_t>(values.shape(0)),
                                   static_cast<index_t>(values.shape(1)), values.stride(0), 1};
         return Kernel<T>{matrix_rows<T>(array, std::move(starts)), nb::cast(values)};
@@ -272,6 +300,7 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
   cls.def_static(
       "callback",
       [](nb::callable function, std::vector<double> diagonal, std::vector<index_t> starts) {
+        check_starts(starts, diagonal.size());
         return Kernel<T>{std::make_unique<CallbackRows<T>>(std::move(function), std::move(diagonal),
                                                            std::move(starts)),
                          nb::none()};

@@ -5,7 +5,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -94,7 +96,26 @@ template <class T>
 struct Kernel {
   std::unique_ptr<KernelRows<T>> rows;
   nb::object keep_alive;
+  index_t features = 0;  // of its points, if it has any
 };
+
+// Whether the arrays of a CSR matrix are as long as they say. (Python has looked at every index.)
+template <class S, class I>
+void check_csr(const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr) {
+  const std::size_t ends = indptr.shape(0);
+  const std::size_t stored = std::min(data.shape(0), indices.shape(0));
+  if (ends == 0 || indptr.data()[0] < 0 || indptr.data()[ends - 1] < 0 ||
+      static_cast<std::size_t>(indptr.data()[ends - 1]) > stored)
+    throw nb::value_error("data and indices must be as long as indptr says");
+}
+
+// Costs are positive; for a hard margin all of them are infinite, otherwise none.
+inline void check_costs(const Vector<double>& cost) {
+  const double* values = cost.data();
+  for (std::size_t i = 0; i < cost.shape(0); ++i)
+    if (!(values[i] > 0.0) || std::isinf(values[i]) != std::isinf(values[0]))
+      throw nb::value_error("costs must be positive, and all of them infinite or none");
+}
 
 template <class T>
 const Points<T>& as_points(const Kernel<T>& kernel) {

@@ -24,6 +24,7 @@ void make_problem(BoundProblem* self, const Vector<double>& y, const Vector<doub
   if (n == 0 || cost.shape(0) != n || (target && target->shape(0) != n) ||
       (feature_row && feature_row->shape(0) != n))
     throw nb::value_error("every row needs a sign, a cost, a target and a row of features");
+  check_costs(cost);
   new (self)
       BoundProblem{{static_cast<index_t>(n), y.data(), target ? target->data() : nullptr,
                     cost.data(), feature_row ? feature_row->data() : nullptr, p, fit_intercept},

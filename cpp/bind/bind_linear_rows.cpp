@@ -125,6 +125,7 @@ void bind_features(nb::module_& m, nb::class_<BlockRows>& cls) {
         "csr",
         [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
            index_t features) {
+          check_csr(data, indices, indptr);
           const auto rows = static_cast<index_t>(indptr.shape(0)) - 1;
           return BlockRows(
               SparseArray<S, I>{data.data(), indices.data(), indptr.data(), rows, features},

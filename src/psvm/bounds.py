@@ -31,6 +31,7 @@ from psvm.mathematics.loss import PNormHinge
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.prediction import KernelModel, LinearModel
+from psvm.rows.sparse_format import sound_sparse
 
 Array = npt.NDArray[np.float64]
 
@@ -307,7 +308,7 @@ def generalization_bound(
         )
     if loss not in ("margin", "hinge"):
         raise ValueError(f"`loss` must be 'margin' or 'hinge', got {loss!r}.")
-    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+    X = check_array(sound_sparse(X), accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
     check_consistent_length(X, y)
     signs = np.where(np.asarray(y) == estimator.classes_[1], 1.0, -1.0)
     margin = signs * estimator.decision_function(X)

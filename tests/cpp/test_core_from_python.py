@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from small_data import noisy
 
 from psvm import _core
@@ -94,3 +95,68 @@ def test_pair_steps_end_at_their_limit(max_steps):
     moved = np.count_nonzero(outcome["alpha"])
     assert moved <= 2 * max_steps
     assert (moved > 0) == (max_steps > 0)
+
+
+# --- arrays that do not fit together are refused, never read out of bounds ----------------------
+
+
+def dense(X, starts, shift=None):
+    return _core.Kernel64.dense(X, shift, "rbf", 1.0, 0.0, 3, starts)
+
+
+def csr(X, starts, data=slice(None)):
+    arrays = X.data[data], X.indices, X.indptr
+    return _core.Kernel64.csr(*arrays, X.shape[1], "rbf", 1.0, 0.0, 3, starts)
+
+
+@pytest.mark.parametrize("starts", [[0, 31], [0, 20, 10, 30], [1, 30], [0, 29], [30], []])
+def test_segments_cover_the_rows(starts):
+    X, _ = noisy(n=30, d=3)
+    for make in (
+        lambda: dense(X, starts),
+        lambda: csr(sp.csr_matrix(X), starts),
+        lambda: _core.Kernel64.matrix(X @ X.T, starts),
+        lambda: _core.Kernel64.callback(lambda *rows: X, [1.0] * 30, starts),
+    ):
+        with pytest.raises(ValueError, match="segments must cover the rows"):
+            make()
+
+
+def test_arrays_of_a_csr_matrix_are_as_long_as_they_say():
+    X = sp.csr_matrix(noisy(n=30, d=3)[0])
+    with pytest.raises(ValueError, match="as long as indptr says"):
+        csr(X, [0, 30], data=slice(50))
+    with pytest.raises(ValueError, match="as long as indptr says"):
+        _core.BlockRows.csr(X.data, X.indices[:50], X.indptr, 3)
+
+
+def test_points_of_a_kernel_have_the_same_features():
+    X, _ = noisy(n=30, d=3)
+    few, many = dense(X[:, :1].copy(), [0, 30]), dense(X, [0, 30])
+    rows = np.arange(30)
+    for call in (
+        lambda: few.rows(rows, 1, many),
+        lambda: few.apply(rows, np.ones(30), 1, many),
+        lambda: few.combine(rows, np.ones((2, 30)), 1, many),
+    ):
+        with pytest.raises(ValueError, match="same features"):
+            call()
+    with pytest.raises(ValueError, match="shift has the wrong length"):
+        dense(X, [0, 30], shift=np.zeros(2))
+
+
+def test_a_callback_answers_for_all_rows_and_columns():
+    kernel = _core.Kernel64.callback(lambda *rows: np.ones((1, 2)), [1.0] * 30, [0, 30])
+    with pytest.raises(ValueError, match="a value for each of the rows and columns"):
+        kernel.rows(np.arange(3))
+
+
+@pytest.mark.parametrize("cost", [[1.0, np.inf, 1.0], [np.inf, 1.0, 1.0], [1.0, 0.0, 1.0]])
+def test_costs_are_all_infinite_or_none(cost):
+    y, X = np.array([1.0, -1.0, 1.0]), np.eye(3)
+    cost = np.array(cost)
+    problem = _core.KernelProblem(segments=[0], y=y, target=y, cost=cost, p=1.5, fit_intercept=True)
+    with pytest.raises(ValueError, match="all of them infinite or none"):
+        _core.solve_working_set(dense(X, [0, 3]), None, problem, np.zeros(3), _core.Budget(tol=0.1))
+    with pytest.raises(ValueError, match="all of them infinite or none"):
+        _core.CoordinateProblem(y, cost, 1.5, True)

@@ -155,6 +155,14 @@ def test_hard_margin_known_solution():
     assert short.dual == pytest.approx(0.375)
 
 
+def test_a_hard_margin_is_not_a_matter_of_the_first_row():
+    """A row of cost 0 is absent; of the others all costs are infinite, or none is."""
+    y = np.array([1.0, -1.0, 1.0])
+    absent_first = np.array([0.0, np.inf, np.inf])
+    assert DualRows(y, y, absent_first, PNormHinge(1.5)).hard_margin
+    assert not DualRows(y, y, np.array([0.0, 1.0, 1e300]), PNormHinge(1.5)).hard_margin
+
+
 def test_hard_margin_without_separation_has_no_primal():
     """alpha = 0 separates nothing: the primal is infinite, and so is the gap."""
     y = np.array([1.0, -1.0])

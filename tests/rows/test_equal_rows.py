@@ -139,3 +139,11 @@ def test_warm_start_of_merged_rows():
     model.set_params(C=1.001).fit(X, y)
     assert model.n_iter_[0] <= again
     assert model.dual_gap_[0] <= 1e-4
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_rows_are_no_groups(sparse):
+    X = np.empty((0, 3))
+    found = find_equal_rows(sp.csr_matrix(X) if sparse else X, np.empty(0, dtype=np.int32))
+    assert found.first.size == found.group.size == 0
+    assert not found.merged

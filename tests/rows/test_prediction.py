@@ -351,3 +351,25 @@ def test_a_linear_model_gives_what_linear_psvc_decides():
     decisions = module.LinearModel(model.coef_, model.intercept_).decisions(X.astype(np.float32))
     assert decisions.dtype == np.float64
     np.testing.assert_array_equal(decisions, model.decision_function(X.astype(np.float32)))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("kernel", [*KERNELS, "precomputed"])
+def test_without_support_vectors_the_intercept_decides(kernel, k, multi_class, sparse):
+    """What max_time may leave, on few rows and on the 512 from which equal vectors are merged."""
+    rng = np.random.default_rng(0)
+    X, y = blobs(rng, 600, 3, k)
+    X = X @ X.T if kernel == "precomputed" else X
+    X = sp.csr_matrix(X) if sparse else X
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = PSVC(kernel=kernel, multi_class=multi_class, max_time=1e-9).fit(X, y)
+    assert model.n_support_.sum() == 0
+    for rows in (X[:1], X):
+        decision = model.decision_function(rows)
+        assert np.isfinite(decision).all()
+        assert (decision == decision[0]).all()
+        np.testing.assert_array_equal(model.predict(rows), labels_of(model, rows))
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(X[:0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
+from psvm.estimators.warn import warn_user
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import class_scores, predicted_codes
 from psvm.solvers.ledger import Budget, Solution, Status
@@ -124,14 +124,13 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         }.get(worst.status, "lower C")
         gap = f"{worst.certificate.gap:.1e}"
         if worst.status is Status.UNPROVEN:
-            gap, remedy = f"{worst.certificate.measured:.1e} or, with rounding, {gap}", "lower C"
-        warnings.warn(
+            gap = f"{worst.certificate.measured:.1e} or, with rounding, {gap}"
+        warn_user(
             f"{type(self).__name__} is at relative gap {gap} > tol {tol:g} "
             f"in {len(failed)} of {len(solved)} binary problems: {worst.status.value}. "
             f"To get closer, {remedy}, scale X (for instance with StandardScaler), or accept a "
             f"larger tol.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     def _store_common(

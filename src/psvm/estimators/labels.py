@@ -14,6 +14,8 @@ Codes = npt.NDArray[np.int32]
 
 # Rows numbered at a time: searchsorted answers in int64, of which large data need no second copy.
 _ROWS_AT_ONCE = 2**20
+# A cost below is no number to divide by.
+SMALLEST_COST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class EncodedLabels:
         The number of every row's class; of a row of weight 0 it says nothing, as its class may not
         exist.
     cost : ndarray of shape (n,)
-        ``C`` times class weight times sample weight; 0 for a row of weight 0.
+        ``C`` times class weight times sample weight: infinite for all rows if C is, else for none.
+        0 for a row that is absent, because its weight is 0 or its cost below ``SMALLEST_COST``.
     class_weight : ndarray of shape (k,)
         Factor of C of each class.
     """
@@ -57,13 +60,48 @@ def encode_labels(y: Any, weight: Array, class_weight: Any, C: float) -> Encoded
             f"{classes.tolist()}."
         )
     codes = class_codes(y, classes)
-    weight_of_class = _class_weights(class_weight, classes, codes, weight)
-    cost = weight_of_class[codes]  # multiplied in place: there may be very many rows
-    cost *= C
-    with np.errstate(invalid="ignore"):  # inf * 0
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # refused below
+        weight_of_class = _class_weights(class_weight, classes, codes, weight)
+        cost = weight_of_class[codes]  # multiplied in place: there may be very many rows
         cost *= weight
+        _check_costs(C, cost)
+        cost *= C
+    if np.isinf(C):
+        cost[:] = np.inf
     cost[absent] = 0.0
+    if (cost[~absent] if absent.any() else cost).min() < SMALLEST_COST:
+        # Maybe of all rows of a class, which then is none.
+        return encode_labels(y, np.where(cost < SMALLEST_COST, 0.0, weight), class_weight, C)
     return EncodedLabels(classes, codes, cost, weight_of_class)
+
+
+def weights_for_all(y: Any, weight: Array, class_weight: Any, Cs: Array) -> Array:
+    """The weights for a grid of costs: 0 for the rows that are absent at the smallest C.
+
+    Refuses what the largest C makes infinite, before anything is solved.
+    """
+    encode_labels(y, weight, class_weight, float(np.max(Cs)))
+    smallest = encode_labels(y, weight, class_weight, float(np.min(Cs)))
+    return np.where(smallest.cost > 0.0, weight, 0.0)
+
+
+def _check_costs(C: float, weight: Array) -> None:
+    """Refuse costs C times weights that leave the range of float64.
+
+    Their sum over the rows must be finite, too: it is the loss at w = 0, and equal rows are merged.
+    """
+    largest, total = float(weight.max()), float(weight.sum())
+    if np.isfinite(C) and not np.isfinite(C * total):
+        raise ValueError(
+            f"C times class weight times sample weight must be finite, and so must be its sum over "
+            f"the rows, got C = {C:g} and {weight.size} rows of weight up to {largest:g}. Lower "
+            f"them, or use C = numpy.inf for a hard margin."
+        )
+    if C * largest < SMALLEST_COST:
+        raise ValueError(
+            f"C times class weight times sample weight must be at least {SMALLEST_COST:.2g} for "
+            f"some row, got C = {C:g} and weights up to {largest:g}; raise them."
+        )
 
 
 def class_codes(

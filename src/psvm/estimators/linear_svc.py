@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
@@ -172,7 +172,8 @@ class LinearPSVC(PNormClassifier):
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0 that multiply C. A row of weight 0 is as if absent.
+            Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
+            product with C is below the smallest normal float64 (2.2e-308).
 
         Returns
         -------
@@ -268,12 +269,13 @@ class LinearPSVC(PNormClassifier):
 
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", reset=False
-        )
+        X = check.check_new_rows(self, X, order="C")
         return self._as_arrays().decisions(X)
 
     def _as_arrays(self) -> LinearModel:
         """The fitted model as weights and intercepts."""
-        return LinearModel(self.coef_, self.intercept_)
+        problems = fitted.problem_count(self)
+        return LinearModel(
+            fitted.number_array(self, "coef_", (problems, self.n_features_in_)),
+            fitted.number_array(self, "intercept_", (problems,)),
+        )

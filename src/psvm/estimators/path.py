@@ -16,11 +16,12 @@ from sklearn.utils import column_or_1d
 
 from psvm.estimators import validation as check
 from psvm.estimators.cost_grid import is_count, spread_costs
-from psvm.estimators.labels import class_codes
+from psvm.estimators.labels import class_codes, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.path_result import KernelParameter, PSVMPath
 from psvm.estimators.starts import KeptKernel
 from psvm.estimators.svc import PSVC
+from psvm.estimators.warn import warn_user
 from psvm.estimators.watch import ProgressLog, logger
 
 __all__ = ["PSVMPath", "psvm_path"]
@@ -84,7 +85,8 @@ def psvm_path(
     fit_intercept, multi_class, class_weight
         As for :class:`psvm.PSVC`.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights >= 0 that multiply C.
+        Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose product
+        with the smallest C is below the smallest normal float64 (2.2e-308).
     X_val, y_val : array-like, default=None
         Validation rows and their labels, on which every model is scored.
     scoring : str, callable or None, default=None
@@ -157,7 +159,11 @@ def psvm_path(
         )
     model._check_parameters()
     y = column_or_1d(y, warn=True)
-    grid = _Grid(exponents, _costs(Cs, model, X, y, sample_weight))
+    _, checked, _ = check.check_data(model, X, y)
+    weight = check.check_weights(sample_weight, y.size)
+    grid = _Grid(exponents, _costs(Cs, model, checked, weight))
+    sample_weight = weights_for_all(y, weight, class_weight, grid.Cs)
+    del checked
     kept = KeptKernel()
     scorer = None if X_val is None else check_scoring(model, scoring)
     log = ProgressLog(verbose)
@@ -251,11 +257,9 @@ def _exponents(ps: Any) -> Array:
     return np.unique([check.check_p(p, "ps") for p in values])
 
 
-def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, y: Any, sample_weight: Any) -> Array:
+def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, weight: Array) -> Array:
     """The costs, ascending and without repetition."""
     if is_count(Cs):
-        _, X, y = check.check_data(model, X, y)
-        weight = check.check_weights(sample_weight, y.size)
         return np.array(spread_costs(int(Cs), getattr(model, "kernel", "linear"), X, weight))
     values = np.asarray(Cs, dtype=object)
     if values.ndim != 1 or values.size == 0:
@@ -291,4 +295,4 @@ def _warn(path: PSVMPath) -> None:
     if missing:
         told.append(f"{missing} models are missing: max_time was over; raise it, or take fewer Cs.")
     if told:
-        warnings.warn("psvm_path: " + " ".join(told), ConvergenceWarning, stacklevel=3)
+        warn_user("psvm_path: " + " ".join(told), ConvergenceWarning)

@@ -9,8 +9,9 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
@@ -206,7 +207,8 @@ class PSVC(PNormClassifier):
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0 that multiply C. A row of weight 0 is as if absent.
+            Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
+            product with C is below the smallest normal float64 (2.2e-308).
 
         Returns
         -------
@@ -330,19 +332,22 @@ class PSVC(PNormClassifier):
         return self._as_arrays().codes(X, self._codes_of)
 
     def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        X = check.canonical(X)
-        return X.toarray() if self.kernel == "precomputed" and sp.issparse(X) else X
+        X = check.canonical(check.check_new_rows(self, X))
+        return X.toarray() if self._kernel.function == "precomputed" and sp.issparse(X) else X
 
     def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors."""
+        problems, k = fitted.problem_count(self), self.classes_.size
+        coef = fitted.number_array(
+            self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
+        )
+        total, precomputed = coef.shape[1], self._kernel.function == "precomputed"
         return KernelModel(
             self._kernel,
-            self.support_ if self.kernel == "precomputed" else self.support_vectors_,
-            self.dual_coef_,
-            self.intercept_,
-            self.n_support_.tolist(),
+            (fitted.support_columns if precomputed else fitted.support_vectors)(self, total),
+            coef,
+            fitted.number_array(self, "intercept_", (problems,)),
+            fitted.support_counts(self, total),
             self._pairwise,
             check.check_threads(self.n_jobs),
         )

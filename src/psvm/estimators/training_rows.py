@@ -3,7 +3,7 @@
 ====================  ===========================================================================
 step                  rows
 ====================  ===========================================================================
-``kept``              those of X with positive weight
+``kept``              those of X with positive cost
 ``same``              of these, groups of the same features and class, each solved as one row
 ``order``             the groups, sorted by class where pairs of classes share kernel rows
 ====================  ===========================================================================
@@ -36,7 +36,7 @@ class TrainingRows:
     Attributes
     ----------
     kept : ndarray of int
-        Rows of X with positive weight, ascending.
+        Rows of X with positive cost, ascending.
     same : EqualRows
         Which of these are equal.
     order : ndarray of int
@@ -60,8 +60,8 @@ class TrainingRows:
     def of(
         cls, X: Any, labels: EncodedLabels, weight: Array, *, merge: bool, by_class: bool
     ) -> TrainingRows:
-        """The rows of X with positive weight; equal ones merged, sorted by class, where asked."""
-        kept = np.flatnonzero(weight > 0.0)
+        """The rows of X with positive cost; equal ones merged, sorted by class, where asked."""
+        kept = np.flatnonzero(labels.cost > 0.0)
         codes = labels.codes[kept]
         if merge:
             same = find_equal_rows(X if kept.size == X.shape[0] else X[kept], codes)

@@ -17,10 +17,11 @@ from joblib import cpu_count
 from joblib.parallel import SequentialBackend, get_active_backend
 from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from psvm.rows.blocks import split_rows
 from psvm.rows.kernel import KERNELS, Kernel
+from psvm.rows.sparse_format import sound_sparse
 
 Array = npt.NDArray[np.float64]
 
@@ -184,6 +185,13 @@ def check_weights(sample_weight: Any, n: int) -> Array:
         raise ValueError(
             f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out."
         )
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not math.isfinite(total):
+        raise ValueError(
+            f"`sample_weight` must have a finite sum, got {n} weights up to {weight.max():g}; "
+            f"divide them by the largest."
+        )
     return weight
 
 
@@ -252,7 +260,9 @@ def check_data(
     """
     seeing = copy(estimator)
     dtypes = (np.float64, np.float32) if sparse else np.float64
-    X, y = validate_data(seeing, X, y, accept_sparse="csr" if sparse else False, dtype=dtypes)
+    X, y = validate_data(
+        seeing, sound_sparse(X), y, accept_sparse="csr" if sparse else False, dtype=dtypes
+    )
     return SeenFeatures.by(seeing), canonical(X), y
 
 
@@ -269,9 +279,18 @@ def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
     return SeenFeatures.by(seeing), rows, y
 
 
+def check_new_rows(estimator: Any, X: Any, **format: Any) -> Any:
+    """Rows to predict for, as an array or CSR matrix of floats."""
+    check_is_fitted(estimator)
+    dtypes = (np.float64, np.float32)
+    return validate_data(
+        estimator, sound_sparse(X), reset=False, accept_sparse="csr", dtype=dtypes, **format
+    )
+
+
 def _check_block(seeing: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
     """X as C-contiguous array, memmap or canonical CSR, and y; the entries of X are not read."""
-    rows, y = validate_data(seeing, X, y, reset=reset, **_ROW_FORMAT)
+    rows, y = validate_data(seeing, sound_sparse(X), y, reset=reset, **_ROW_FORMAT)
     if isinstance(X, np.memmap) and rows.base is X:
         rows = X  # still known to be a file
     return canonical(rows), y
@@ -297,7 +316,7 @@ class CheckedBlocks(Sequence[Any]):
         if isinstance(k, slice):
             return [self[i] for i in range(*k.indices(len(self)))]
         shape = self._shapes[k]
-        X = canonical(check_array(self._blocks[k][0], **_ROW_FORMAT))
+        X = canonical(check_array(sound_sparse(self._blocks[k][0]), **_ROW_FORMAT))
         if X.shape != shape:
             raise ValueError(
                 f"blocks[{k}] must be the same every time it is read, got X of shape {X.shape} "

@@ -64,7 +64,7 @@ class DualRows:
     @property
     def hard_margin(self) -> bool:
         """Whether no row may have slack."""
-        return bool(np.isinf(self.cost[0]))
+        return bool(np.isinf(self.cost.max(initial=0.0)))
 
     def shortfall(self, values: Array) -> Array:
         """``y_i (t_i - values_i)``: its positive part is the slack at ``values = f + b``."""

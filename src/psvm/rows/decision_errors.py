@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
+_TINY = float(np.finfo(np.float64).tiny)
+
 
 @dataclass
 class DecisionErrors:
@@ -97,7 +99,8 @@ class DecisionErrors:
         depth = (chosen.size + 8.0) * UNIT
         if tight and facts.of_difference:
             sums = self.kernel.decision(segments, np.abs(dual), threads)
-            return np.asarray(1.01 * sums * (entries + depth))
+            # Entries below the smallest normal number are clamped to it.
+            return np.asarray(1.01 * sums * (entries + depth) + total * _TINY)
         return np.asarray(1.01 * total * (entries + depth * self._sizes(norms, largest)))
 
     def _sizes(self, norms: Array, largest: float) -> Array:

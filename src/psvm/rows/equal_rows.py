@@ -78,6 +78,8 @@ def find_equal_rows(X: Any, codes: Codes, worth: float = _WORTH) -> EqualRows:
     matrix, ``codes`` are the numbers of the classes.
     """
     n = X.shape[0]
+    if n == 0:
+        return no_equal_rows(0)
     hashes = _hashed_rows(X) + _mixed(codes.astype(np.uint64))
     order = np.argsort(hashes, kind="stable")
     begins = np.concatenate([[True], np.diff(hashes[order]) != 0])

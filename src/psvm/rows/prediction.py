@@ -56,7 +56,7 @@ _UNIT = 2.0**-24  # unit roundoff of float32
 _DEVIATIONS = 6.0
 _SMALLEST = 2.0**-125  # twice the smallest entry of float32, to which smaller ones are clamped
 
-# Entries (rows times support vectors) below which float32 saves less than its bounds cost.
+# Entries (rows times support vectors) up to which float32 saves less than its bounds cost.
 _FEW = 200_000
 # Rows from which looking for equal support vectors costs little beside the kernel entries.
 _MANY_ROWS = 512
@@ -149,7 +149,7 @@ class KernelModel:
         """The class number of every row: ``of_decisions(self.decisions(X))``, mostly faster."""
         model, X = self._alike(X)
         entries = X.shape[0] * model.vectors.shape[0]
-        few = X.shape[0] < _MANY_ROWS or entries < _FEW
+        few = X.shape[0] < _MANY_ROWS or entries <= _FEW
         if few or not model._signed or model.kernel.function != "rbf":
             return of_decisions(model._decisions(X))
         codes = np.empty(X.shape[0], dtype=np.intp)
@@ -211,6 +211,8 @@ class KernelModel:
     # --- float64 ---------------------------------------------------------------------------------
 
     def _decisions(self, X: Any) -> Array:
+        if self.dual_coef.shape[1] == 0:  # max_time was over before the first step
+            return np.tile(self.intercept, (X.shape[0], 1))
         if self.dual_coef.shape[0] == 1:
             product = self.kernel.product(X, self.vectors, self.dual_coef[0], self.threads)
             return np.asarray(product[:, None] + self.intercept)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.estimators.labels import check_class_weight, encode_labels
+from psvm.estimators.labels import check_class_weight, encode_labels, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC, KernelParameter
 from psvm.search.calibration import Calibration
@@ -242,7 +242,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
-            A row of weight 0 is as if absent.
+            A row of weight 0, or whose product with the smallest C underflows, is as if absent.
         **params : dict
             ``groups`` for the splitter; with metadata routing enabled whatever splitter and scorer
             request.
@@ -256,9 +256,11 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         given = X, y
         seen, X, y = check.check_data(self, X, y)
         check.check_kernel_input(self.kernel, X)
-        if self.kernel == "precomputed":
-            X = X.toarray() if hasattr(X, "toarray") else X
+        X = X.toarray() if self.kernel == "precomputed" and hasattr(X, "toarray") else X
         weight = check.check_weights(sample_weight, y.size)
+        labels = encode_labels(y, weight, self.class_weight, 1.0)
+        grid = settings.grid.over(self.kernel, X, weight)
+        weight = weights_for_all(y, weight, self.class_weight, grid.C)
         labels = encode_labels(y, weight, self.class_weight, 1.0)
         routed = routed_in_fit(self, settings.scorer, sample_weight, weight, params)
         coded = self._model(labels.classes)
@@ -269,7 +271,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             codes=labels.codes,
             classes=labels.classes,
             weight=weight,
-            grid=settings.grid.over(self.kernel, X, weight),
+            grid=grid,
             folds=[
                 make_fold(number, train, test, coded.class_weight, labels.codes, weight)
                 for number, (train, test) in enumerate(read_splits(splits, y.size))
@@ -356,10 +358,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return "ovr" if self.kernel == "linear" else self.decision_function_shape
 
     def _model(self, coded: npt.NDArray[Any] | None = None) -> Any:
-        """The estimator of one cell, without its p, C and gamma; for numbers of the classes given.
-
-        Without ``coded`` it is one for the labels themselves.
-        """
+        """The estimator of one cell but for p, C and gamma; for the numbers of classes if given."""
         shared = {
             "fit_intercept": self.fit_intercept,
             "multi_class": self.multi_class,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
 
+from psvm.estimators.warn import warn_user
 from psvm.search.grid import Grid
 
 Array = npt.NDArray[np.float64]
@@ -97,11 +97,10 @@ def warn_of_scores(table: ScoreTable) -> None:
     """Warn if cells that were solved cannot be chosen, because their score is not finite."""
     odd = int(np.sum(np.isfinite(table.gap).all(axis=1) & ~table.finished))
     if odd:
-        warnings.warn(
+        warn_user(
             f"PSVCCV chooses without {odd} of {table.grid.size} cells: `scoring` gave NaN or "
             f"infinity for them on some split.",
             UserWarning,
-            stacklevel=3,
         )
 
 
@@ -110,10 +109,9 @@ def warn_of_gaps(gap: Array, goal: float) -> None:
     worst = np.max(np.nan_to_num(gap), axis=1)
     far = int(np.sum(worst > 10.0 * goal))
     if far:
-        warnings.warn(
+        warn_user(
             f"PSVCCV solved {far} of {worst.size} cells only to a relative gap above "
             f"{10.0 * goal:g} (worst {worst.max():.1e}); see cv_results_['max_dual_gap']. Scale X "
             f"(for instance with StandardScaler), or search smaller C.",
             ConvergenceWarning,
-            stacklevel=3,
         )
