@@ -31,12 +31,13 @@ auto as_arrays(DualSums&& sums, bool targets) {
   std::vector<double> both(std::move(sums.image[0]));
   both.insert(both.end(), sums.image[1].begin(), sums.image[1].end());
   d["image"] = to_numpy(std::move(both), {std::size_t{2}, features});
-  d["alpha"] = to_numpy(std::vector<double>{sums.alpha[0], sums.alpha[1]}, {std::size_t{2}});
+  const auto pair = [](const double* of) {
+    return to_numpy(std::vector<double>(of, of + 2), {std::size_t{2}});
+  };
+  d["alpha"] = pair(sums.alpha);
   d["linear"] = d["alpha"];
-  if (targets)
-    d["linear"] = to_numpy(std::vector<double>{sums.linear[0], sums.linear[1]}, {std::size_t{2}});
-  d["conjugate"] =
-      to_numpy(std::vector<double>{sums.conjugate[0], sums.conjugate[1]}, {std::size_t{2}});
+  if (targets) d["linear"] = pair(sums.linear);
+  d["conjugate"] = pair(sums.conjugate);
   return d;
 }
 
@@ -212,12 +213,7 @@ void bind_linear_rows(nb::module_& m) {
       "linearised"_a, "minus"_a, "plus"_a);
 
   nb::class_<Envelope>(m, "Envelope")
-      .def(
-          "__init__",
-          [](Envelope* self, double p, double sigma, bool hard) {
-            new (self) Envelope{p, sigma, hard};
-          },
-          "p"_a, "sigma"_a, "hard"_a = false);
+      .def(nb::init<double, double, bool>(), "p"_a, "sigma"_a, "hard"_a = false);
 
   nb::class_<PassOrder>(m, "PassOrder")
       .def(

@@ -6,12 +6,9 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
-from psvm.cli.fitted_model import innermost
 from psvm.cli.preprocessing import with_preprocessing
 from psvm.cli.show import show_table
-from psvm.cli.train_and_test import Fitted, Split, facts_of_classifier, facts_of_rows, scored
+from psvm.cli.train_and_test import Fitted, Split, facts_of
 
 
 def tune_model(
@@ -41,19 +38,11 @@ def tune_model(
     model.fit(rows.train.X, rows.train.y)
     seconds = time.perf_counter() - began
     search.set_params(verbose=0)
-    predicted = model.predict(rows.train.X)
     facts = {
-        **facts_of_rows(rows.train),
-        **facts_of_classifier(innermost(model)),
+        **facts_of(model, rows, seconds),
         "best_parameters": _in_order(search.best_params_),
         "best_score": float(search.best_score_),
         "search": _table(search.cv_results_, int(search.best_index_)),
-        "seconds": seconds,
-        "train": {
-            "rows": rows.train.shape[0],
-            "accuracy": float(np.mean(predicted == rows.train.y)),
-        },
-        "test": None if rows.test is None else scored(model, rows.test),
     }
     return Fitted(model, facts)
 

@@ -24,6 +24,7 @@ from psvm.cli.output import output_stream
 from psvm.cli.preprocessing import CLASSIFIER
 from psvm.cli.scores import scores_of
 from psvm.cli.train_and_test import Fitted, Split
+from psvm.mathematics.multiclass import predicted_codes
 from psvm.plotting import LearningProcessDisplay, SelectionDisplay
 
 ROWS = 20
@@ -125,9 +126,8 @@ def _judged(tuned: Fitted, search: Any, rows: Split) -> tuple[dict[str, Any], st
         "keeps some for a test."
     )
     decision = np.asarray(search.cross_val_decision_)
-    number = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-    y = rows.train.y
-    return scores_of(y, classes[number], decision, classes), said, decision, y
+    predicted, y = classes[predicted_codes(decision)], rows.train.y
+    return scores_of(y, predicted, decision, classes), said, decision, y
 
 
 def _data_facts(rows: Split) -> dict[str, str]:

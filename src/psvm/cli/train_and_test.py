@@ -91,12 +91,7 @@ def fit_model(
     began = time.perf_counter()
     with gap_bar(each * (FOLDS + 1 if proba else 1), classifier.tol, quiet=quiet):
         model.fit(rows.train.X, rows.train.y)
-    seconds = time.perf_counter() - began
-    facts = facts_of_rows(rows.train) | facts_of_classifier(innermost(model))
-    facts["seconds"] = seconds
-    facts["train"] = {"rows": rows.train.shape[0], "accuracy": _accuracy(model, rows.train)}
-    facts["test"] = None if rows.test is None else scored(model, rows.test)
-    return Fitted(model, facts)
+    return Fitted(model, facts_of(model, rows, time.perf_counter() - began))
 
 
 def _calibrated(classifier: Any) -> Any:
@@ -106,27 +101,31 @@ def _calibrated(classifier: Any) -> Any:
     return CalibratedClassifierCV(classifier, ensemble=False, cv=FOLDS)
 
 
-def _accuracy(model: Any, rows: TrainingSet) -> float:
-    return float(np.mean(model.predict(rows.X) == rows.y))
+def facts_of(model: Any, rows: Split, seconds: float) -> dict[str, Any]:
+    """What a model was fitted to, what the classifier inside says of itself, and how good it is."""
+    train, test = rows.train, rows.test
+    return {
+        "rows": train.shape[0],
+        "columns": train.shape[1],
+        "text_columns": train.texts,
+        "classes": np.unique(train.y).tolist(),
+        **_facts_of_classifier(innermost(model)),
+        "seconds": seconds,
+        "train": {
+            "rows": train.shape[0],
+            "accuracy": float(np.mean(model.predict(train.X) == train.y)),
+        },
+        "test": None if test is None else _scored(model, test),
+    }
 
 
-def scored(model: Any, rows: TrainingSet) -> dict[str, Any]:
+def _scored(model: Any, rows: TrainingSet) -> dict[str, Any]:
     """Scores of a model on rows with labels."""
     decision = Model(model).decision(rows.X)
     return scores_of(rows.y, model.predict(rows.X), decision, model.classes_)
 
 
-def facts_of_rows(training: TrainingSet) -> dict[str, Any]:
-    """What was fitted to."""
-    return {
-        "rows": training.shape[0],
-        "columns": training.shape[1],
-        "text_columns": training.texts,
-        "classes": np.unique(training.y).tolist(),
-    }
-
-
-def facts_of_classifier(classifier: Any) -> dict[str, Any]:
+def _facts_of_classifier(classifier: Any) -> dict[str, Any]:
     """What a fitted PSVC or LinearPSVC says of itself."""
     worst = int(np.argmax(classifier.dual_gap_))
     parameters = {

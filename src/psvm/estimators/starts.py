@@ -42,14 +42,6 @@ class Start(Protocol):
         ...
 
 
-class NewKernel:
-    """A matrix of its own for every fit."""
-
-    def kernel(self, rows: TrainingRows, make: MakeKernel) -> tuple[TrainingRows, TrainingKernel]:
-        """The matrix as it is made."""
-        return rows, make(rows)
-
-
 class KeptKernel:
     """The matrix of the first fit, for all further ones of the same rows."""
 

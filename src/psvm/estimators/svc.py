@@ -16,7 +16,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.labels import EncodedLabels, encode_labels
-from psvm.estimators.starts import ColdStart, KernelSource, NewKernel, Start, WarmStart, packed
+from psvm.estimators.starts import ColdStart, KeptKernel, KernelSource, Start, WarmStart, packed
 from psvm.estimators.training_rows import TrainingRows
 from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import class_pairs, problem_signs
@@ -215,7 +215,7 @@ class PSVC(PNormClassifier):
         self : PSVC
             The fitted estimator.
         """
-        return self._fit_from(NewKernel(), X, y, sample_weight)
+        return self._fit_from(KeptKernel(), X, y, sample_weight)
 
     def _fit_from(
         self,

@@ -54,29 +54,14 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-class FitListeners:
-    """Those who listen when a fit begins; false if there are none."""
-
-    def __init__(self) -> None:
-        self._fit = next(_fits)
-        self._listeners = tuple(_listeners)
-
-    def __bool__(self) -> bool:
-        return bool(self._listeners)
-
-    def round(self, problem: int, record: dict[str, Any]) -> None:
-        """One outer iteration of a binary problem."""
-        for listener in self._listeners:
-            listener(Round(self._fit, problem, record))
-
-
 class FitWatch:
     """Who is told of a fit while it runs: the log, the callbacks and the listeners."""
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._reporter = FitReporter(estimator, X, y)
         self._log = ProgressLog(estimator.verbose)
-        self._listeners = FitListeners()
+        # Those who listen now, when the fit begins.
+        self._fit, self._listeners = next(_fits), tuple(_listeners)
 
     @property
     def in_order(self) -> bool:
@@ -91,7 +76,8 @@ class FitWatch:
     def round(self, problem: int, record: dict[str, Any]) -> bool:
         """One outer iteration of a binary problem; a true answer stops it."""
         self._log.round(problem, record)
-        self._listeners.round(problem, record)
+        for listener in self._listeners:
+            listener(Round(self._fit, problem, record))
         return self._reporter.round(problem, record)
 
     def done(self, solved: Sequence[Solution]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from psvm.paper.cells import OURS, SAME, datasets_of, rivals_of, select, spelled, title
+from psvm.paper.cells import OURS, SAME, compared, datasets_of, rivals_of, select, spelled, title
 from psvm.paper.store import Row
 
 FIXED_P = (1.5, 2.0)
@@ -193,36 +193,28 @@ def _hard_margin(rows: Sequence[Row]) -> list[str]:
 
 def _against(rows: Sequence[Row], rival: str) -> list[str]:
     """How 1.5L and 2L compare with one rival, as printed and as run here."""
-    printed = {
-        row["dataset"]: row["published_accuracy_percent"]
-        for row in select(rows, method=rival, variant="rerun")
-        if row["published_accuracy_percent"] is not None
-    }
-    rerun = {
-        row["dataset"]: row["accuracy_percent"]
-        for row in select(rows, method=rival, variant="rerun")
-    }
-    comparisons: tuple[tuple[str, str, str, dict[str, float]], ...] = (
-        ("The paper's own numbers", "published", "published_accuracy_percent", printed),
+    reruns = select(rows, method=rival, variant="rerun")
+    here = f"{spelled(rival)} run here"
+    comparisons = (
+        ("The paper's own numbers", "published", "published_accuracy_percent"),
         (
-            f"1.5L and 2L as published, their C chosen on the test part, {spelled(rival)} run here",
+            f"1.5L and 2L as published, their C chosen on the test part, {here}",
             "published",
             "accuracy_percent",
-            rerun,
         ),
         (
-            f"1.5L and 2L at the optimum, C from the training part, {spelled(rival)} run here",
+            f"1.5L and 2L at the optimum, C from the training part, {here}",
             "exact",
             "accuracy_percent",
-            rerun,
         ),
     )
     findings = []
-    for name, variant, column, rivals in comparisons:
+    for name, variant, column in comparisons:
+        rivals = {row["dataset"]: row[column] for row in compared(reruns, column)}
         pairs = [
             (float(row[column]), rivals[row["dataset"]])
-            for row in select(rows, method=OURS, variant=variant)
-            if row["dataset"] in rivals and row[column] is not None
+            for row in compared(select(rows, method=OURS, variant=variant), column)
+            if row["dataset"] in rivals
         ]
         if pairs:
             ahead = _count(pairs, lambda ours, theirs: ours > theirs + SAME)

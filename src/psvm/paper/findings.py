@@ -57,14 +57,17 @@ def summary(table1: Sequence[Row], table2: Sequence[Row]) -> list[str]:
     list of str
         Sentences.
     """
-    return [
-        *_published_accuracies(table1),
-        *_published_support(table1),
-        *_chosen_C(table1),
-        *_baselines(table1),
-        *_published_multiclass(table2),
-        *_rivals(table2),
+    published1, published2 = (select(table, variant="published") for table in (table1, table2))
+    sentences = [
+        (_published_accuracies, compared(published1, "accuracy_difference")),
+        (_published_support, compared(published1, "nsv_difference")),
+        (_chosen_C, compared(published1, "C_cv")),
+        (_baselines, compared(rivals_of(table1), "accuracy_difference")),
+        (_published_multiclass, compared(published2, "accuracy_difference")),
+        (_gaps, compared(published2, "gap")),
+        (_rivals, compared(rivals_of(table2), "accuracy_difference")),
     ]
+    return [sentence(rows) for sentence, rows in sentences if rows]
 
 
 def _to_the_digit(rows: Iterable[Row]) -> int:
@@ -77,81 +80,59 @@ def _largest_difference(rows: Iterable[Row], column: str) -> str:
     return f"The largest difference is {abs(worst[column]):.2f} points ({cell_name(worst)})."
 
 
-def _published_accuracies(table1: Sequence[Row]) -> list[str]:
-    rows = compared(select(table1, variant="published"), "accuracy_difference")
-    if not rows:
-        return []
-    met = sum(map(is_met, rows))
-    return [
-        f"Table 1, run as the paper ran it: {met} of {len(rows)} pSVM accuracies come within "
-        f"{ACCURACY_TOLERANCE} points of the printed ones, {_to_the_digit(rows)} of them to the "
-        f"last digit. {_largest_difference(rows, 'accuracy_difference')}"
-    ]
+def _published_accuracies(rows: Sequence[Row]) -> str:
+    return (
+        f"Table 1, run as the paper ran it: {sum(map(is_met, rows))} of {len(rows)} pSVM "
+        f"accuracies come within {ACCURACY_TOLERANCE} points of the printed ones, "
+        f"{_to_the_digit(rows)} of them to the last digit. "
+        f"{_largest_difference(rows, 'accuracy_difference')}"
+    )
 
 
-def _published_support(table1: Sequence[Row]) -> list[str]:
-    rows = compared(select(table1, variant="published"), "nsv_difference")
-    if not rows:
-        return []
+def _published_support(rows: Sequence[Row]) -> str:
     met = sum(abs(row["nsv_difference"]) <= NSV_TOLERANCE for row in rows)
-    return [
+    return (
         f"Support vectors: {met} of {len(rows)} percentages within {NSV_TOLERANCE} points. "
         f"{_largest_difference(rows, 'nsv_difference')}"
-    ]
+    )
 
 
-def _chosen_C(table1: Sequence[Row]) -> list[str]:
-    rows = compared(select(table1, variant="published"), "C_cv")
-    if not rows:
-        return []
+def _chosen_C(rows: Sequence[Row]) -> str:
     same = sum(row["C_cv"] == row["C_best"] for row in rows)
-    return [f"The paper's cross-validation picks the paper's C in {same} of {len(rows)} cells."]
+    return f"The paper's cross-validation picks the paper's C in {same} of {len(rows)} cells."
 
 
-def _baselines(table1: Sequence[Row]) -> list[str]:
-    rows = compared(rivals_of(table1), "accuracy_difference")
-    if not rows:
-        return []
-    met = sum(map(is_met, rows))
-    return [
-        f"Baselines of Table 1 with today's scikit-learn: {met} of {len(rows)} within "
-        f"{BASELINE_TOLERANCE:g} point, {_to_the_digit(rows)} of them to the last digit."
-    ]
+def _baselines(rows: Sequence[Row]) -> str:
+    return (
+        f"Baselines of Table 1 with today's scikit-learn: {sum(map(is_met, rows))} of {len(rows)} "
+        f"within {BASELINE_TOLERANCE:g} point, {_to_the_digit(rows)} of them to the last digit."
+    )
 
 
-def _published_multiclass(table2: Sequence[Row]) -> list[str]:
-    rows = compared(select(table2, variant="published"), "accuracy_difference")
-    if not rows:
-        return []
-    met = sum(map(is_met, rows))
-    return [
-        f"Table 2, budgeted pSMO as published: {met} of {len(rows)} accuracies within one test "
-        f"row of the printed ones. {_largest_difference(rows, 'accuracy_difference')}",
-        *_gaps(rows),
-    ]
+def _published_multiclass(rows: Sequence[Row]) -> str:
+    return (
+        f"Table 2, budgeted pSMO as published: {sum(map(is_met, rows))} of {len(rows)} accuracies "
+        f"within one test row of the printed ones. "
+        f"{_largest_difference(rows, 'accuracy_difference')}"
+    )
 
 
-def _gaps(published2: Sequence[Row]) -> list[str]:
-    gaps = [float(row["gap"]) for row in compared(published2, "gap")]
-    if not gaps:
-        return []
-    return [
+def _gaps(rows: Sequence[Row]) -> str:
+    gaps = [float(row["gap"]) for row in rows]
+    return (
         f"Where pSMO stops, the relative duality gap of its worst pair of classes is between "
         f"{min(gaps):.2g} and {max(gaps):.2g}; at the optimum it is 0."
-    ]
+    )
 
 
-def _rivals(table2: Sequence[Row]) -> list[str]:
-    rows = compared(rivals_of(table2), "accuracy_difference")
-    if not rows:
-        return []
+def _rivals(rows: Sequence[Row]) -> str:
     higher = sum(row["accuracy_difference"] > PRINTED for row in rows)
     middle = median(row["accuracy_difference"] for row in rows)
-    return [
+    return (
         f"The rivals of Table 2, trained here on the same split with C by cross-validation: "
         f"{higher} of {len(rows)} come out higher than the numbers the paper quotes for them; the "
         f"median difference is {_signed(middle, 1)} points."
-    ]
+    )
 
 
 def not_reproduced(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing
+from psvm.mathematics.multiclass import predicted_codes
 from psvm.paper import psmo
 from psvm.rows.kernel import Kernel, resolve_gamma
 
@@ -232,8 +233,7 @@ class PSMOClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = predicted_codes(self.decision_function(X))
         return np.asarray(self.classes_[codes])
 
     def _pair_decisions(self, X: Any) -> Array:

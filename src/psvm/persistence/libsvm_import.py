@@ -16,6 +16,7 @@ from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one
 from psvm.persistence.errors import ModelFileError
 from psvm.persistence.libsvm_export import LIBSVM_NAMES
 from psvm.rows.kernel import Kernel, facts_of
+from psvm.rows.sizes import MOSTLY_ZERO
 
 Array = npt.NDArray[np.float64]
 
@@ -23,9 +24,6 @@ _KERNELS = {theirs: ours for ours, theirs in LIBSVM_NAMES.items()}
 
 # LIBSVM's whole numbers have 32 bits.
 _LARGEST = 2**31 - 1
-
-# Support vectors with fewer entries than this share are kept as CSR.
-_SPARSE_BELOW = 0.3
 
 
 def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) -> PSVC:
@@ -170,7 +168,7 @@ class _Reader:
         vectors = sp.csr_matrix(vectors[:, 1:])
         vectors.resize(vectors.shape[0], wanted)
         filled = vectors.nnz / max(vectors.shape[0] * wanted, 1)
-        return vectors if filled < _SPARSE_BELOW else vectors.toarray()
+        return vectors if filled < MOSTLY_ZERO else vectors.toarray()
 
     def _floats(self, name: str, count: int) -> list[float]:
         try:

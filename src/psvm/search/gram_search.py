@@ -133,9 +133,9 @@ class GramSearch:
     def __init__(
         self, problem: SearchProblem, source: GramSource, order: Rows, effort: Effort
     ) -> None:
-        self._source, self._order, self._grid = source, order, problem.grid
-        self._folds = problem.folds
-        self._fit_intercept, self._threads = problem.fit_intercept, effort.threads
+        self._source, self._order, self._effort = source, order, effort
+        self._grid, self._folds = problem.grid, problem.folds
+        self._fit_intercept = problem.fit_intercept
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         self._placed = [
@@ -144,11 +144,8 @@ class GramSearch:
                 [_HeldOut.of(fold, place) for fold in self._folds], problem.problems, strict=True
             )
         ]
-        self._most_buffers, self._more_rounds = effort.buffers, effort.more_rounds
-        self._steps_per_row = effort.steps_per_row
         self._free: list[tuple[Gram, int]] = []  # with the width whose matrix is in it
         self._made = 0
-        self._remembers = effort.remembers
         self._solved: dict[tuple[int, int, int], Array] = {}  # alpha by cell, split and problem
 
     @property
@@ -182,7 +179,7 @@ class GramSearch:
         crew = _Crew(self, tasks, tol, listener.on_cells)
         told: set[int] = set()
         try:
-            crew.start(min(self._threads, len(tasks)))
+            crew.start(min(self._effort.threads, len(tasks)))
             while crew.wait(_LOOK):
                 listener.on_wait()
                 for gamma in crew.finished() - told:
@@ -228,7 +225,7 @@ class GramSearch:
                 return gram, True
         if self._free:
             return self._free.pop()[0], False
-        if self._made < self._most_buffers:
+        if self._made < self._effort.buffers:
             self._made += 1
             return empty_matrix(self._source.size, self._source.dtype), False
         return None
@@ -287,15 +284,15 @@ class GramSearch:
             self._grid.C[cells],
             _core.Precision(
                 tol=tol,
-                more_rounds=self._more_rounds,
-                max_steps=self._steps_per_row * placed.train.size,
-                keep_alpha=self._remembers,
+                more_rounds=self._effort.more_rounds,
+                max_steps=self._effort.steps_per_row * placed.train.size,
+                keep_alpha=self._effort.remembers,
             ),
             starts=starts if len(starts) == len(cells) else None,
             on_cells=on_cells,
             cancel=self._source.cancel,
         )
-        if self._remembers:
+        if self._effort.remembers:
             for cell, alpha in zip(cells, outcome["alpha"], strict=False):
                 self._solved[cell, task.split, task.number] = alpha
         task.answers.add(

@@ -263,9 +263,9 @@ def accepts_sample_weight(scorer: Any) -> bool:
 
 
 def _number(value: Any, scorer: Any) -> float:
-    if not np.isscalar(value) and np.ndim(value) != 0:
-        raise ValueError(f"`scoring` must return one number, {scorer!r} returned {value!r}.")
     try:
+        if np.ndim(value) != 0:
+            raise TypeError("several values")
         return float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from psvm.mathematics.multiclass import predicted_codes
+
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
@@ -118,10 +120,8 @@ class LinearScoresClassifier(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Predicted labels.
         """
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: npt.NDArray[Any] = self.classes_[chosen]
-        return labels
+        codes = predicted_codes(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
 
     def _solve(self, X: Array, codes: Codes, n_classes: int) -> Solution:
         """Weights for rows X whose classes are ``codes``, numbers 0 .. n_classes - 1."""

@@ -25,8 +25,8 @@ Array = npt.NDArray[np.float64]
 MAX_FACTORED = 1000
 # Features from which the rows may be the better unknowns; below, the Gram matrix is cheap.
 _MANY_FEATURES = 64
-# Against a precision that rounding makes unreachable (news20, 7,000 rows, p = 2: none needs more
-# than 507; with at most 100 there are a quarter fewer products, but a quarter more Newton steps).
+# Against a precision out of reach (news20, 7,000 rows, p = 2, C = 1: no system needs more than 507;
+# at most 100 make a quarter fewer products but a quarter more systems, 2000 are alike).
 _MAX_CONJUGATE_GRADIENTS = 500
 
 
