@@ -10,7 +10,13 @@ from psvm import PSVC, LinearPSVC
 from psvm.mathematics.certificate import Certificate, DualRows, certify
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import feasible
-from psvm.mathematics.rounding import Rounding, power_error, rounding_of, with_rounding
+from psvm.mathematics.rounding import (
+    Rounding,
+    coarse_rounding,
+    power_error,
+    rounding_of,
+    with_rounding,
+)
 from psvm.solvers.ledger import Status
 
 
@@ -42,8 +48,13 @@ def test_a_bound_holds_whatever_is_certified(p, C, seed):
     largest = float(np.diag(K).max())
     proved = with_rounding(proof, rounding_of(rows, alpha, decision, proof, 1.1 * error, largest))
     assert proved.measured == proof.gap <= proved.gap
+    coarse = with_rounding(
+        proof, coarse_rounding(rows, alpha, proof, 1.1 * float(error.max()), largest)
+    )
     if np.isfinite(proved.gap):
-        assert true_gap(K, y, cost, p, alpha, proved.intercept) <= proved.gap
+        true = true_gap(K, y, cost, p, alpha, proved.intercept)
+        assert true <= proved.gap
+        assert true <= coarse.gap
 
 
 def test_without_a_bound_the_gap_would_be_false():

@@ -8,6 +8,7 @@ this alpha can prove. Nothing here trusts the solver that ran.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -61,10 +62,20 @@ class DualRows:
     fit_intercept: bool = True
     balance: float = 0.0
 
-    @property
+    @cached_property
     def hard_margin(self) -> bool:
-        """Whether no row may have slack."""
+        """Whether no row may have slack: costs are all infinite, or none is."""
         return bool(np.isinf(self.cost.max(initial=0.0)))
+
+    @cached_property
+    def total_cost(self) -> float:
+        """The sum of all costs."""
+        return float(self.cost.sum())
+
+    @cached_property
+    def largest_target(self) -> float:
+        """In magnitude; 1 in classification."""
+        return 1.0 if self.target is self.y else float(np.abs(self.target).max(initial=0.0))
 
     def shortfall(self, values: Array) -> Array:
         """``y_i (t_i - values_i)``: its positive part is the slack at ``values = f + b``."""
@@ -96,6 +107,8 @@ class Certificate:
         The gap as computed, without bounds for rounding. Solvers go by it.
     magnitude : float
         What the gap is relative to: ``|P|`` unless its parts may be negative.
+    squared_norm : float
+        ``||w||^2``, where alpha is all there is of w and the margin is not hard.
     """
 
     primal: float
@@ -105,6 +118,7 @@ class Certificate:
     scale: float = 1.0
     measured: float = np.nan
     magnitude: float = np.nan
+    squared_norm: float = np.nan
 
     def __post_init__(self) -> None:
         if np.isnan(self.measured):
@@ -225,7 +239,14 @@ def certify(rows: DualRows, alpha: Array, decision: Array) -> Certificate:
     if not np.isfinite(difference) or difference < -1e-6 * magnitude:
         return Certificate(primal, -np.inf, np.inf, intercept)
     gap = max(difference, 0.0) / max(magnitude, _TINY)
-    return Certificate(primal, primal - difference, gap, intercept, magnitude=magnitude)
+    return Certificate(
+        primal,
+        primal - difference,
+        gap,
+        intercept,
+        magnitude=magnitude,
+        squared_norm=squared_norm,
+    )
 
 
 def may_be_separable(squared_norm: float, gain: float, largest: float) -> bool:

@@ -13,6 +13,7 @@ sign can be scaled down by that much.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,6 +111,43 @@ def rounding_of(
             + repair
         )
         return Rounding(difference, added + pulled + lossless * UNIT * abs(certificate.primal))
+
+
+def coarse_rounding(
+    rows: DualRows, alpha: Array, certificate: Certificate, error: float, largest: float
+) -> Rounding:
+    """The same from sums alone, in a fraction of the time, for one ``error`` of all values.
+
+    Slacks that are all off by e have at most ``(L^(1/p) + e (sum_i cost_i)^(1/p))^p`` lost where L
+    was lost (Minkowski). Never for a hard margin.
+    """
+    p, b, n = rows.loss.p, certificate.intercept, alpha.size
+    share = (_PAIRWISE + math.log2(n + 1.0)) * UNIT
+    total, magnitude = float(alpha.sum()), certificate.magnitude
+    half, goals = 0.5 * certificate.squared_norm, rows.largest_target * total
+    error += 4.0 * UNIT * (abs(b) + rows.largest_target)
+    lost = max(certificate.primal - half - rows.balance * b, 0.0) + 2.0 * share * magnitude
+    conjugate = max(goals - half - certificate.dual, 0.0) + 2.0 * share * (goals + magnitude)
+    pull = lost + conjugate + certificate.gap * magnitude
+    of_loss, of_conjugate = power_error(p)
+    try:
+        more = (lost ** (1.0 / p) + error * rows.total_cost ** (1.0 / p)) ** p
+    except OverflowError:
+        return Rounding(np.inf, np.inf)
+    added = more * (1.0 + 4.0 * p * share) - lost + 2.0 * (of_loss + share) * more
+    pulled = total * error
+    difference = added + pulled + of_conjugate * conjugate + 2.0 * share * (pull + conjugate)
+    if rows.fit_intercept and total > 0.0:
+        excess = abs(_dot(rows.y, alpha) - rows.balance) + n * UNIT * total
+        lighter = 0.5 * (total - abs(rows.balance) - excess)
+        if not lighter > excess:
+            return Rounding(np.inf, np.inf)
+        difference += 2.0 * (excess * pull / lighter + excess**2 * largest)
+    return Rounding(difference, added + pulled + share * magnitude)
+
+
+def _dot(a: Array, b: Array) -> float:
+    return float(np.einsum("i,i->", a, b))
 
 
 def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, largest: float) -> float:

@@ -78,11 +78,24 @@ class DecisionErrors:
         far[np.argpartition(norms, -count)[-count:]] = True
         return far
 
-    def largest(self, segments: Sequence[int]) -> float:
-        """The largest ``K(x, x)`` of some segments, at most."""
-        kernel, columns = self.kernel.kernel, self.kernel.columns(segments)
-        norm = float(self._norms[columns].max(initial=0.0))
-        return float(self._sizes(np.array([norm]), norm)[0]) if kernel.of_features else norm**2
+    def coarse(self, total: float) -> float:
+        """A bound for all rows and all dual variables whose magnitudes sum up to ``total``."""
+        return total * self._of_all
+
+    @cached_property
+    def _of_all(self) -> float:
+        """How far the decision values of dual variables that sum up to 1 may be off."""
+        n, norm = float(self.kernel.size), float(self._norms.max(initial=0.0))
+        if self.kernel.kernel.facts.is_product:
+            return 1.01 * self.most * UNIT * (3.0 * n + self._terms + 32.0)
+        entry = float(self._entry_errors(np.array([norm]), norm)[0])
+        return 1.01 * (entry + (n + 16.0) * UNIT * self.most)
+
+    @cached_property
+    def most(self) -> float:
+        """The largest ``|K(x, z)|``, at most."""
+        norm = float(self._norms.max(initial=0.0))
+        return float(self._sizes(np.array([norm]), norm)[0])
 
     def bounds(
         self, segments: Sequence[int], dual: Array, threads: int, *, tight: bool = False

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from psvm.mathematics.certificate import best_intercept, certify
 from psvm.mathematics.problem import KernelProblem
-from psvm.mathematics.rounding import rounding_of, with_rounding
+from psvm.mathematics.rounding import Rounding, coarse_rounding, rounding_of, with_rounding
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
@@ -255,24 +255,35 @@ class _KernelSolve:
         if self.kernel.kernel.facts.is_product:
             # By way of w, which loses fewer digits than a sum of inner products.
             best = self.certified(Candidate(best.alpha, best.decision, best.status))
-        proved = self.proved(best)
-        if proved.certificate.gap > self.ledger.budget.tol >= proved.certificate.measured:
-            proved = self.proved(best, tight=True)
+        proved, tol = best, self.ledger.budget.tol
+        for bound in (self.coarse_rounding, self.rounding, self.tight_rounding):
+            proved = replace(best, certificate=with_rounding(best.certificate, bound(best)))
+            if not proved.certificate.gap > tol >= proved.certificate.measured:
+                break
         return self.ledger.closed(proved, indefinite=self.indefinite)
 
-    def proved(self, best: Solution, *, tight: bool = False) -> Solution:
-        """With bounds for what rounding may have done to the certificate."""
+    def coarse_rounding(self, best: Solution) -> Rounding:
+        """What rounding may have done to a certificate, from sums alone."""
+        if self.problem.hard_margin:
+            return Rounding(np.inf, np.inf)
+        errors, alpha = self.kernel.errors, best.alpha
+        error = errors.coarse(float(alpha.sum()))
+        return coarse_rounding(self.problem, alpha, best.certificate, error, errors.most)
+
+    def tight_rounding(self, best: Solution) -> Rounding:
+        """The same from kernel entries summed up."""
+        return self.rounding(best, tight=True)
+
+    def rounding(self, best: Solution, *, tight: bool = False) -> Rounding:
+        """The same row by row, from norms."""
         problem, errors, shared = self.problem, self.kernel.errors, self.problem.kernel_row
-        alpha = best.alpha
-        error = errors.bounds(
-            problem.segments, problem.summed(problem.y * alpha), self.threads, tight=tight
-        )
-        rounding = rounding_of(
+        dual = problem.summed(problem.y * best.alpha)
+        error = errors.bounds(problem.segments, dual, self.threads, tight=tight)
+        return rounding_of(
             problem,
-            alpha,
+            best.alpha,
             best.decision,
             best.certificate,
             error if shared is None else error[shared],
-            errors.largest(problem.segments),
+            errors.most,
         )
-        return replace(best, certificate=with_rounding(best.certificate, rounding))
