@@ -1,14 +1,14 @@
 """Damage is damage, doctored files have right checksums, and wrong readers are found out."""
 
 import io
-import json
+import sys
 
 import numpy as np
 import pytest
 
 from psvm.persistence import ModelFileError, info, load
 from torture import corpus, files
-from torture.mutations import WORDS, damaged, doctored, members_of, misspelled
+from torture.mutations import WORDS, damaged, doctored, misspelled
 from torture.outcome import Outcome
 
 
@@ -22,15 +22,13 @@ def folder(tmp_path_factory):
 
 
 def test_a_doctored_file_differs_and_passes_the_checksum(tmp_path):
-    content = corpus.models()[0].content
+    content, differ = corpus.models()[0].content, 0
     for seed in range(30):
         path = tmp_path / "m.psvm"
         path.write_bytes(doctored(np.random.default_rng(seed), content))
         info(path)  # verifies the checksum
-    members = {
-        name: members_of(members_of(content)["model.skops"])[name] for name in ["schema.json"]
-    }
-    assert json.loads(members["schema.json"])
+        differ += path.read_bytes() != content
+    assert differ > 25
 
 
 def test_damage_changes_bytes_and_misspelling_words():
@@ -63,20 +61,15 @@ def answer_wrongly(path):
 def test_a_wrong_reader_is_found_out(monkeypatch, reader, what):
     monkeypatch.setattr("psvm.load", reader)
     monkeypatch.setattr(files, "damaged", lambda rng, content: content)
-    monkeypatch.setattr(files.corpus, "models", lambda: corpus_models[:1])
-    corpus_models = MODELS()
+    sound = corpus.models()[0]
+    monkeypatch.setattr(corpus, "models", lambda: [sound])
     outcome = Outcome(0, "files")
     files._model_file(np.random.default_rng(0), outcome)
     assert [one.what for one in outcome.findings] == [what]
 
 
-MODELS = corpus.models
-
-
-def test_a_command_that_shows_its_inside_is_found_out(monkeypatch, capsys):
+def test_a_command_that_shows_its_inside_is_found_out(monkeypatch):
     def leak(words):
-        import sys
-
         sys.stderr.write("psvm: ValueError: brentq (--debug shows where)\n")
         return 1
 
@@ -92,7 +85,7 @@ def test_memory_is_limited():
     np.ones(2**20)
 
 
-def test_an_export_is_read_by_its_formula(monkeypatch):
+def test_an_export_is_read_by_its_formula():
     outcome = Outcome(0, "files")
     for seed in range(8):
         files._export(np.random.default_rng(seed), outcome)
