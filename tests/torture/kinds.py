@@ -45,8 +45,11 @@ def run_case(kind: str, seed: int) -> Outcome:
         f"{one.err_msg} {one.object}: {one.exc_value}"
     )
     before = _state()
-    outcome = _run(kind, seed)
-    gc.collect()
+    try:
+        outcome = _run(kind, seed)
+        gc.collect()
+    finally:
+        sys.unraisablehook = sys.__unraisablehook__
     for text in unraisable:
         outcome.found("unraisable", text)
     until = time.monotonic() + 1.0
