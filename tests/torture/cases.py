@@ -228,6 +228,7 @@ def tolerance(rng: np.random.Generator) -> float:
 
 def product_and_one(X: Any, Z: Any) -> Any:
     """A callable kernel: ``(<x, z> + 1)``, on arrays and on sparse matrices."""
+    X, Z = X.astype(np.float64), Z.astype(np.float64)
     values = X @ Z.T
     return (values.toarray() if sp.issparse(values) else np.asarray(values)) + 1.0
 

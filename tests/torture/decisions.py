@@ -13,6 +13,7 @@ from torture.outcome import Outcome
 from torture.referee import Referee, coefficients, signs_of
 
 _U = np.finfo(np.float64).eps
+_TINY = 1e3 * np.finfo(np.float64).tiny  # products that underflow
 
 
 def check_decisions(case: FitCase, model: Any, referee: Referee, outcome: Outcome) -> None:
@@ -68,12 +69,14 @@ def _check_values(referee: Referee, scores: np.ndarray, outcome: Outcome) -> Non
             w, off = _weights(referee, t, classes, outcome)
             values, size = dot(X, w) + b, dot(np.abs(X), np.abs(w)) + abs(b)
             bound = _U * (len(w) + 16) * size + dot(np.abs(X), off)
+            coef = w
         else:
             codes = referee.codes[model.support_]
             coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
             values = dot(K, coef) + b
             size = dot(np.abs(K), np.abs(coef)) + abs(b)
             bound = _U * (len(coef) + 32) * size + dot(error + 0 * K, np.abs(coef))
+        bound = bound + _TINY * (1 + np.abs(coef).sum())
         off = np.abs(scores[:, t] - values) - 4 * bound
         if (off > 0).any():
             i = int(off.argmax())

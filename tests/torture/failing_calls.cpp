@@ -33,8 +33,12 @@ Countdown allocations, writes;
 std::atomic<std::uintptr_t> module_begin{0}, module_end{0};
 std::atomic<int> write_error{0};
 
+// Smaller ones are nanobind's own, which ends the process where it has no memory for the frame of an
+// array; and where memory is short it is the large ones that fail.
+constexpr std::size_t least_size = 256;
+
 void* allocate(std::size_t size, std::size_t alignment, void* caller) {
-  if (allocations.armed.load(std::memory_order_relaxed)) {
+  if (size >= least_size && allocations.armed.load(std::memory_order_relaxed)) {
     const auto address = reinterpret_cast<std::uintptr_t>(caller);
     if (address >= module_begin && address < module_end && allocations.hits()) return nullptr;
   }

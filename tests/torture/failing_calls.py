@@ -16,15 +16,29 @@ SOURCE = Path(__file__).with_suffix(".cpp")
 
 def preload(folder: Path) -> None:
     """Start this program again with the library loaded first; without a compiler do nothing."""
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
-    if "TORTURE_PRELOADED" in os.environ or sys.platform != "linux" or compiler is None:
+    if available():
         return
+    library = compiled(folder)
+    if library is not None:
+        os.environ |= environment(library)
+        os.execv(sys.executable, [sys.executable, "-m", "torture", *sys.argv[1:]])
+
+
+def compiled(folder: Path) -> Path | None:
+    """The library, compiled once; None where there is no compiler, or no LD_PRELOAD."""
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if sys.platform != "linux" or compiler is None:
+        return None
     library = folder / "failing_calls.so"
     if not library.exists() or library.stat().st_mtime < SOURCE.stat().st_mtime:
         command = [compiler, "-std=c++20", "-O1", "-shared", "-fPIC", SOURCE, "-o", library, "-ldl"]
         subprocess.run([str(word) for word in command], check=True)
-    os.environ |= {"LD_PRELOAD": str(library), "TORTURE_PRELOADED": "1"}
-    os.execv(sys.executable, [sys.executable, "-m", "torture", *sys.argv[1:]])
+    return library
+
+
+def environment(library: Path) -> dict[str, str]:
+    """Variables of a process that has the library."""
+    return {"LD_PRELOAD": str(library), "TORTURE_PRELOADED": "1"}
 
 
 def available() -> bool:

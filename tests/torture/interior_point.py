@@ -81,6 +81,30 @@ def stationary(problem: Problem, values: np.ndarray) -> np.ndarray:
         return np.where(xi > 0, p * problem.cost * xi ** (p - 1), 0)
 
 
+def matched(problem: Problem, values: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """:func:`stationary`, moved so that ``sum_i alpha_i y_i x_i`` is w and alpha is balanced.
+
+    The change is the smallest in the metric of the conjugate's curvature, so that D changes by
+    its square only.
+    """
+    alpha = stationary(problem, values)
+    xi = np.maximum(1 - problem.y * values, 0)
+    assert problem.features is not None
+    F, wanted = problem.y[:, None] * problem.features, w
+    if problem.fit_intercept:
+        F, wanted = np.column_stack([F, problem.y]), np.append(w, Real(0))
+    F, wanted = F[:, (F != 0).any(axis=0)], wanted[(F != 0).any(axis=0)]
+    for _ in range(2):
+        H = np.where(xi > 0, alpha * (Real(problem.p) - 1) / np.maximum(xi, Real(1e-4000)), 0)
+        inner = F.T @ (F * H[:, None])
+        scale = 1 / np.sqrt(np.diagonal(inner))
+        system = inner * scale * scale[:, None]
+        np.fill_diagonal(system, 1 + 8 * np.finfo(Real).eps)
+        step = scale * _inverse(system)(scale * (wanted - alpha @ F))
+        alpha = np.maximum(alpha + H * (F @ step), 0)
+    return alpha
+
+
 def _path(problem: Problem, kind: Any, primal: Any) -> Iterator[np.ndarray]:
     """The iterates, late enough to be worth a look; ``primal`` is about P or more."""
     n, y, p = len(problem.y), problem.y.astype(kind), kind(problem.p)

@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,16 @@ def run_case(kind: str, seed: int) -> Outcome:
         f"{one.err_msg} {one.object}: {one.exc_value}"
     )
     before = _state()
-    outcome = _run(kind, seed)
-    gc.collect()
+    try:
+        outcome = _run(kind, seed)
+        gc.collect()
+    finally:
+        sys.unraisablehook = sys.__unraisablehook__
     for text in unraisable:
         outcome.found("unraisable", text)
+    until = time.monotonic() + 1.0
+    while threading.active_count() > before["threads"] and time.monotonic() < until:
+        time.sleep(0.01)  # those of a fit that was interrupted end at their next look
     after = _state()
     for name in before:
         if before[name] != after[name]:

@@ -120,7 +120,7 @@ def _other_array(rng: np.random.Generator, content: bytes) -> bytes:
     elif how == 1:
         array = array.reshape(-1)[: int(rng.integers(array.size + 1))]
     elif how == 2:
-        array = array[None] if rng.random() < 0.5 else np.concatenate([array, array])
+        array = array[None] if rng.random() < 0.5 else np.concatenate([array.ravel()] * 2)
     elif how == 3 and array.size and array.dtype.kind in "iuf":
         array = np.array(array)
         array.flat[int(rng.integers(array.size))] = one_of(rng, -1, 0, 127)

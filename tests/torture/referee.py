@@ -9,6 +9,7 @@ is *undecided*. Nothing of psvm's mathematics is used.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,7 +19,7 @@ import numpy as np
 
 from torture.cases import FitCase
 from torture.exact import EPS, Kernel, Problem, Real, Value, dot, exactly, weights_of
-from torture.interior_point import Bracket, improve, stationary
+from torture.interior_point import Bracket, improve, matched, stationary
 from torture.outcome import Outcome
 
 # Relative gap that is passed over: 1e-12 is the smallest tol that cases ask for, and what a user
@@ -41,6 +42,7 @@ class Stored:
     intercept: Any
     gap: float
     status: str
+    w: np.ndarray | None = None
 
 
 def kernel_of(case: FitCase, model: Any) -> Kernel:
@@ -135,7 +137,7 @@ class Referee:
                 None if self.features is None else self.features[rows],
             )  # fmt: skip
             intercept = Real(model.intercept_[t])
-            coef = None
+            coef = w = None
             if hasattr(model, "dual_coef_"):
                 coef = np.zeros(len(self.codes), dtype=Real)
                 own = self.codes[model.support_]
@@ -150,7 +152,7 @@ class Referee:
                 primal, values = self._kernel(problem, rows, coef, intercept)
             status = model.status_[t].name if model.status_ else ""
             yield Stored(
-                problem, primal, values, coef, intercept, float(model.dual_gap_[t]), status
+                problem, primal, values, coef, intercept, float(model.dual_gap_[t]), status, w
             )
 
     def _kernel(
@@ -224,6 +226,9 @@ def _own_bound(stored: Stored) -> Value:
     candidates = [] if stored.coef is None else [stored.coef * problem.y]
     if problem.p > 1 and not problem.hard:
         candidates.append(stationary(problem, stored.values))
+        if stored.w is not None:
+            with contextlib.suppress(ValueError), np.errstate(all="ignore"):
+                candidates.append(matched(problem, stored.values, stored.w))
     for alpha in candidates:
         if np.isfinite(alpha).all():
             found = problem.dual(problem.feasible(alpha))

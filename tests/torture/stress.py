@@ -118,12 +118,21 @@ def _allocation(rng: np.random.Generator, outcome: Outcome) -> None:
     if not available():
         outcome.counts["skipped"] += 1
         return
-    case = _small_case(rng)
-    outcome.recipe += f" in {case}"
-    model = getattr(psvm, case.estimator)(**case.parameters)
-    X, y, weight = case.data.X, case.data.y, case.data.sample_weight
+    if rng.random() < 0.4:  # with threads
+        model, refit = _large(rng)
+        if hasattr(model, "max_iter"):
+            model.set_params(max_iter=2, n_jobs=2)
+    else:
+        case = _small_case(rng)
+        model = getattr(psvm, case.estimator)(**case.parameters | {"warm_start": False})
+        data = case.data
+
+        def refit(one: Any) -> Any:
+            return one.fit(data.X, data.y, sample_weight=data.sample_weight)
+
+    outcome.recipe += f" in {model}"
     with failing_allocation(0) as library:
-        expected, error = attempt(lambda: model.fit(X, y, sample_weight=weight))
+        _, error = attempt(lambda: refit(model))
         total = int(library.torture_allocations())
     if error is not None or total == 0:
         return
@@ -131,7 +140,7 @@ def _allocation(rng: np.random.Generator, outcome: Outcome) -> None:
     before = dict(model.__dict__)
     nth = 1 + int(total * rng.random() ** 2)
     with failing_allocation(nth):
-        _, error = attempt(lambda: model.fit(X, y, sample_weight=weight))
+        _, error = attempt(lambda: refit(model))
     if error is None:
         outcome.counts["survived"] += 1
     elif not isinstance(error, MemoryError):
@@ -141,8 +150,8 @@ def _allocation(rng: np.random.Generator, outcome: Outcome) -> None:
         changed = [name for name in before if before[name] is not model.__dict__.get(name)]
         if changed:
             outcome.found("changed estimator", f"{nth} of {total}: {changed}")
-    model.fit(X, y, sample_weight=weight)
-    if not _equal(expected, _result_of(model)) and not case.parameters.get("warm_start"):
+    refit(model)
+    if not _equal(expected, _result_of(model)):
         outcome.found("changed result", f"after allocation {nth} of {total} failed")
 
 

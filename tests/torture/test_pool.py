@@ -1,5 +1,6 @@
 """Cases are determined by their seeds, and the pool survives what they do."""
 
+import gc
 import os
 import signal
 import time
@@ -98,6 +99,7 @@ def test_what_a_case_leaves_behind_is_found(monkeypatch):
         return Outcome(seed, kind)
 
     monkeypatch.setattr("torture.kinds._run", loud)
+    gc.collect()  # what other tests have left
     before = np.geterr()
     try:
         outcome = run_case("fits", 0)
