@@ -197,8 +197,8 @@ def _used_columns(rows: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
 
 def _renumbered(rows: Any, used: npt.NDArray[np.bool_]) -> Any:
     """The CSR matrix of the used columns."""
-    X, place = rows.X, np.cumsum(used) - 1
-    indices = place[X.indices].astype(X.indices.dtype)
+    X = rows.X
+    indices = np.cumsum(used, dtype=X.indices.dtype)[X.indices] - 1
     return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], int(used.sum())))
 
 
