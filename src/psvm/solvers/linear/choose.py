@@ -39,6 +39,7 @@ from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.sample_and_sift import solve_newton
 from psvm.solvers.linear.summary import RowSummary, summarise
 from psvm.solvers.linear.systems import MAX_FACTORED
+from psvm.solvers.new_threads import starting_threads
 
 Array = npt.NDArray[np.float64]
 
@@ -267,7 +268,8 @@ class _Descent:
             return {t: self.solve(t, X) for t in numbers}
         with ThreadPoolExecutor(threads) as pool:
             try:
-                ends = pool.map(lambda t: self.solve(t, X), numbers)
+                with starting_threads():
+                    ends = pool.map(lambda t: self.solve(t, X), numbers)
                 return dict(zip(numbers, ends, strict=True))
             except BaseException:
                 self.passes.cancel.set()
