@@ -19,7 +19,6 @@ TEST_FILES = sorted(TESTS.rglob("test_*.py"))
 # Modules that are tested by what they are for: the test file of it.
 SEEN_THROUGH = {
     "cli/commands/*": "cli/test_commands.py",
-    "cli/errors": "cli/test_failures.py",
     "cli/files/columnar": "cli/test_data.py",
     "cli/files/columns": "cli/test_data.py",
     "cli/files/matrices": "cli/test_data.py",

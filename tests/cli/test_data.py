@@ -6,6 +6,7 @@ import gzip
 import io
 import sys
 import types
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from psvm.cli.errors import DataError
 from psvm.cli.files.delimited import DelimitedFile
 from psvm.cli.files.labels import canonical
 from psvm.cli.files.open_data import ReadOptions, open_data
@@ -359,3 +361,65 @@ def test_npz_that_cannot_be_used(tmp_path, arrays, message):
     with pytest.raises(ValueError) as caught:
         training(savez(tmp_path / "t.npz", **arrays), None)
     assert message in str(caught.value)
+
+
+# --- past findings -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xef\xbb\xbf \n\n"])
+def test_a_file_of_a_mark_only_is_empty(tmp_path, content):
+    (tmp_path / "mark.csv").write_bytes(content)
+    with pytest.raises(DataError, match="the file is empty"):
+        training(tmp_path / "mark.csv")
+
+
+@pytest.mark.parametrize(("label", "told"), [("1e308", r"1e\+308"), ("1e400", "inf")])
+@pytest.mark.parametrize("text", ["x,y\n1,{0}\n2,1\n3,{0}\n", "{0} 1:1\n1 1:2\n{0} 1:3\n"])
+def test_labels_beyond_all_integers_are_no_classes(tmp_path, text, label, told):
+    path = file(tmp_path, text.format(label))
+    target = "y" if text.startswith("x") else None
+    with pytest.raises(DataError, match=f"{told} is a measurement and no class"):
+        training(path, target)
+
+
+def test_labels_of_very_many_digits_are_names(tmp_path):
+    """As float64 the first two would be one."""
+    path = file(tmp_path, "x,y\n1,9007199254740993\n2,9007199254740992\n3,1\n")
+    assert training(path, "y").y.tolist() == ["9007199254740993", "9007199254740992", "1"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("index", [10**9, 2**31 - 1])
+def test_a_wide_libsvm_file_takes_no_memory(tmp_path, index):
+    path = file(tmp_path, f"1 1:0.5 {index}:1\n-1 1:-0.5 3:1\n")
+    assert training(path, None).shape == (2, index)
+
+
+@pytest.mark.parametrize("index", [2**31, 2**63, 10**30])
+def test_an_index_that_nobody_counts_to(tmp_path, index):
+    path = file(tmp_path, f"-1 1:2\n1 1:0.5 {index}:1\n")
+    with pytest.raises(DataError, match=rf"line 2: features are numbered up to .* got {index}"):
+        training(path, None)
+
+
+def test_a_malformed_matrix_in_an_npz_file(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    parts = sp.csr_matrix(X)
+    parts.indices[5] = 10**6
+    arrays = {"data": parts.data, "indices": parts.indices, "indptr": parts.indptr}
+    np.savez(tmp_path / "bad.npz", **arrays, shape=parts.shape, y=y)
+    with pytest.raises(DataError, match="malformed CSR matrix"):
+        training(tmp_path / "bad.npz", "y")
+
+
+@pytest.mark.parametrize("name", ["X", "y"])
+def test_an_array_that_declares_terabytes(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "large.npz", "w") as archive:
+        for member in ("X", "y"):
+            shape = (10**12 if member == name else 3, *([2] if member == "X" else []))
+            content = io.BytesIO()
+            fields = {"descr": "<f8", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(content, fields)
+            archive.writestr(f"{member}.npy", content.getvalue() + bytes(48))
+    with pytest.raises(DataError, match=f"{name}.npy declares"):
+        training(tmp_path / "large.npz", "y")

@@ -193,6 +193,15 @@ def test_entries_too_large_to_multiply(Estimator):
     assert_mentions(error_of(Estimator, ValueError, X=X * 1e120), "e+120", "scale")
 
 
+@pytest.mark.timeout(20)
+def test_more_coefficients_than_memory_is_for():
+    """A linear model has one per feature, used or not; a kernel model has none."""
+    X = sp.csr_matrix(([1.0, 2.0, 3.0], ([0, 1, 2], [0, 10**9 - 1, 7])), shape=(3, 10**9))
+    message = error_of(LinearPSVC, ValueError, X=X, y=[0, 1, 2])
+    assert_mentions(message, "1000000000 features", "3 problems", "22.4 GiB", "at most 268435456")
+    assert PSVC(kernel="linear").fit(X, [0, 1, 2]).n_features_in_ == 10**9
+
+
 @each_class
 def test_before_fit(Estimator):
     with pytest.raises(NotFittedError, match="fit"):

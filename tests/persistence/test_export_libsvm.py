@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -317,3 +318,34 @@ def test_classes_by_number(tmp_path):
     labels, _ = of_libsvm(tmp_path / "m", X)
     sure = ~tied(pair_values(model, X), 3)
     np.testing.assert_array_equal(model.classes_[labels.astype(int)][sure], model.predict(X)[sure])
+
+
+WIDE = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 2
+rho 0.1
+label 1 -1
+nr_sv 1 1
+SV
+1 1:0.5 1000000000:1
+-1 1:-0.5 3:1
+"""
+
+
+@pytest.mark.timeout(20)
+def test_a_feature_of_number_a_billion_takes_no_memory(tmp_path):
+    """Columns without entries cost nothing: not to read, and not to predict for many rows."""
+    (tmp_path / "wide.model").write_text(WIDE)
+    tracemalloc.start()
+    model = read_libsvm(tmp_path / "wide.model")
+    assert model.n_features_in_ == 10**9
+    every = np.arange(600)
+    X = sp.csr_matrix((np.ones(600), (every, every * 10**6)), shape=(600, 10**9))
+    decision = model.decision_function(X)
+    assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
+    tracemalloc.stop()
+    # The first row is at squared distances 0.25 + 1 and 2.25 + 1; -1 is classes_[0].
+    expected = np.exp(-0.5 * 1.25) - np.exp(-0.5 * 3.25) - 0.1
+    np.testing.assert_allclose(decision[0], expected, rtol=1e-12)

@@ -486,3 +486,22 @@ def test_unsound_search_is_refused(change, chosen, tmp_path):
     UNSOUND_SEARCH[change](search)
     save(search, tmp_path / "m.psvm")
     assert_mentions(refusal(tmp_path / "m.psvm"), "model", "altered")
+
+
+def test_an_array_that_declares_terabytes_is_refused(whole, tmp_path):
+    """The header says 7 TiB; nobody asks the system for them."""
+    payload = parts(whole[0])[1]
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(payload)) as old, zipfile.ZipFile(changed, "w") as new:
+        arrays = [name for name in old.namelist() if name.endswith(".npy")]
+        assert arrays
+        for name in old.namelist():
+            content = old.read(name)
+            if name == arrays[0]:
+                declared = io.BytesIO()
+                fields = {"descr": "<f8", "fortran_order": False, "shape": (10**12,)}
+                np.lib.format.write_array_header_1_0(declared, fields)
+                content = declared.getvalue()
+            new.writestr(name, content)
+    message = refusal(sealed(tmp_path, whole, changed.getvalue()))
+    assert_mentions(message, "altered", "declares 8000000000000 bytes")

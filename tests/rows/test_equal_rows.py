@@ -147,3 +147,15 @@ def test_no_rows_are_no_groups(sparse):
     found = find_equal_rows(sp.csr_matrix(X) if sparse else X, np.empty(0, dtype=np.int32))
     assert found.first.size == found.group.size == 0
     assert not found.merged
+
+
+def test_very_many_columns_take_no_table():
+    """Wide rows are hashed without a number for each of their columns."""
+    rng = np.random.default_rng(0)
+    columns = rng.integers(10**9, size=(40, 3))[rng.integers(40, size=100)]
+    rows = np.repeat(np.arange(100), 3)
+    X = sp.csr_matrix((np.ones(300), (rows, columns.ravel())), shape=(100, 10**9))
+    found = find_equal_rows(X, np.zeros(100, dtype=np.int32))
+    _, first = np.unique(columns, axis=0, return_index=True)
+    np.testing.assert_array_equal(found.first, np.sort(first))
+    assert (columns[found.first[found.group]] == columns).all()

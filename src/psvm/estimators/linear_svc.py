@@ -231,8 +231,10 @@ class LinearPSVC(PNormClassifier):
         watch: FitWatch,
     ) -> Self:
         """Solve over checked rows, and store."""
+        signs = problem_signs(labels.classes.size, settings.multi_class)
+        check.check_width(len(signs), seen.count)
         problems = LinearProblems(
-            problem_signs(labels.classes.size, settings.multi_class),
+            signs,
             labels.codes,
             labels.cost,
             settings.loss,

@@ -33,6 +33,8 @@ _ROW_FORMAT: dict[str, Any] = {
     "order": "C",
     "ensure_all_finite": False,
 }
+# Coefficients of a linear model, each 8 bytes of memory: the widest public data have 55 million.
+_MOST_COEFFICIENTS = 2**28
 # Largest entry whose products with others are safely within float64.
 _LARGEST = 1e100
 
@@ -227,6 +229,17 @@ def _check_range(largest: float) -> None:
         raise ValueError(
             f"X has entries of size {largest:.1e}, whose products leave the range of float64; "
             f"scale X, for instance with StandardScaler."
+        )
+
+
+def check_width(problems: int, features: int) -> None:
+    """A coefficient for every feature, used or not, fits into memory."""
+    if problems * features > _MOST_COEFFICIENTS:
+        raise ValueError(
+            f"A linear model keeps one coefficient per feature and binary problem, at most "
+            f"{_MOST_COEFFICIENTS}, got {features} features and {problems} problems "
+            f"({problems * features * 8 / 2**30:.3g} GiB). Leave out the columns of X without "
+            f"entries, hash the features into fewer, or use PSVC(kernel='linear')."
         )
 
 

@@ -148,7 +148,7 @@ class _Reader:
 
     def _placed(self, vectors: sp.csr_matrix, kernel: Kernel, n_features: int | None) -> Any:
         """The support vectors with columns from 0; of a precomputed kernel the row numbers."""
-        first = vectors[:, [0]].toarray().ravel()
+        first = vectors[:, :1].toarray().ravel()
         if kernel.function == "precomputed":
             numbers = first.astype(np.int64) - 1
             needed = int(numbers.max(initial=0)) + 1

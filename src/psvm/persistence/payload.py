@@ -13,6 +13,8 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
+from psvm.persistence.npy_header import check_npy_members
+
 SCHEMA = "schema.json"
 
 MOVED = {
@@ -58,11 +60,13 @@ def read_payload(content: bytes) -> Payload:
     """
     with ZipFile(BytesIO(content)) as archive:
         _check_expansion(archive, len(content))
+        check_npy_members(archive)
         for member in archive.namelist():
             if member.endswith(".npz"):  # a zip archive in the archive
                 inner_content = archive.read(member)
                 with ZipFile(BytesIO(inner_content)) as inner:
                     _check_expansion(inner, len(inner_content))
+                    check_npy_members(inner)
         schema = json.loads(archive.read(SCHEMA))
         if _rename_moved(schema):
             content = _with_schema(archive, schema)

@@ -26,6 +26,7 @@ from psvm.search.folds import Array, Fold, FoldProblem, Rows, ranges_of
 from psvm.search.gram import Gram, GramSource, empty_matrix
 from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
+from psvm.solvers.new_threads import starting_threads
 
 # Seconds between two looks of the main thread at signals and progress.
 _LOOK = 0.05
@@ -329,10 +330,11 @@ class _Crew:
 
     def start(self, workers: int) -> None:
         self._size = workers
-        for _ in range(workers):
-            worker = Thread(target=self._work, daemon=True)
-            self._workers.append(worker)
-            worker.start()
+        with starting_threads():
+            for _ in range(workers):
+                worker = Thread(target=self._work, daemon=True)
+                self._workers.append(worker)
+                worker.start()
 
     def wait(self, seconds: float) -> bool:
         """Wait for news; whether there is work left. An error of a worker is raised here."""

@@ -10,11 +10,10 @@ from functools import partial
 import polars as pl
 
 from psvm.cli.errors import DataError
-from psvm.cli.files.sources import Source
+from psvm.cli.files.sources import BYTE_ORDER_MARK, Source
 from psvm.cli.files.tables import TableBlock
 
 _DELIMITERS = ",\t;|"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class DelimitedFile:
@@ -37,7 +36,7 @@ class DelimitedFile:
         if source.head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in source.head:
             raise DataError(self.name, "the text is not UTF-8: save it as UTF-8")
         self._records = _whole_records(source)
-        first = next(self._records).removeprefix(_BYTE_ORDER_MARK)
+        first = next(self._records).removeprefix(BYTE_ORDER_MARK)
         sample = self._decode(first[: 1 << 16].rpartition(b"\n")[0] or first, line=1)
         self._delimiter = delimiter or _sniff_delimiter(sample)
         reader = csv.reader(io.StringIO(sample, newline=""), delimiter=self._delimiter)

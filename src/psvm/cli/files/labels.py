@@ -13,6 +13,8 @@ import polars as pl
 from psvm.cli.errors import DataError, listed
 from psvm.cli.files.columns import as_numbers, as_texts
 
+# Beyond this not every integer is a float64: two labels would be one.
+_EXACT = 2.0**53
 _CODE = re.compile(r"[-+]?0\d")
 Labels = npt.NDArray[Any]
 Place = Callable[[int], str]
@@ -26,21 +28,21 @@ def canonical(text: str) -> str:
         number = float(text)
     except ValueError:
         return text
-    return str(int(number)) if number.is_integer() else text
+    return str(int(number)) if number.is_integer() and abs(number) < _EXACT else text
 
 
 def training_labels(values: pl.Series, file: str, target: str) -> Labels:
     """Labels as integers where all of them are, else as texts; none of the values is missing."""
-    texts = as_texts(values)
+    texts, numbers = as_texts(values), as_numbers(values)
     names = texts.unique().to_list()
-    integers = all(re.fullmatch(r"[-+]?\d+", canonical(name)) for name in names)
-    if integers and not any(_CODE.match(name) for name in names):
-        return as_numbers(values).cast(pl.Int64).to_numpy()
-    numbers = as_numbers(values)
-    if not any(_CODE.match(name) for name in names) and not numbers.is_null().any():
-        example = numbers.filter(numbers != numbers.round())[0]
-        what = f"{example:g} is a measurement and no class: psvm predicts classes"
-        raise DataError(file, what, column=target)
+    if not any(_CODE.match(name) for name in names):
+        odd = numbers.filter((numbers != numbers.round()) | (numbers.abs() >= _EXACT))
+        integers = all(re.fullmatch(r"[-+]?\d+", canonical(name)) for name in names)
+        if integers and odd.is_empty():
+            return numbers.cast(pl.Int64).to_numpy()
+        if not integers and not numbers.is_null().any():
+            what = f"{odd[0]:g} is a measurement and no class: psvm predicts classes"
+            raise DataError(file, what, column=target)
     return np.asarray(texts.to_list(), dtype=str)
 
 

@@ -18,6 +18,11 @@ import scipy.sparse as sp
 from psvm.cli.errors import DataError, listed
 from psvm.cli.files.sources import Source
 from psvm.cli.files.tables import row_place
+from psvm.persistence.npy_header import check_npy_members
+from psvm.rows.sparse_format import sound_sparse
+
+# As scikit-learn's reader counts them.
+_LARGEST_INDEX = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class NpzFile:
         self.name = source.name
         self._block_cells = block_cells
         self._file = source.seekable()
+        with self._opened() as file, zipfile.ZipFile(file) as archive:
+            check_npy_members(archive)
         with self._opened() as file, np.load(file, allow_pickle=False) as arrays:
             self._names = list(arrays.files)
             self.sparse = "indptr" in self._names
@@ -54,7 +61,7 @@ class NpzFile:
             named = arrays["feature_names"] if "feature_names" in self._names else None
             if self.sparse:
                 parts = tuple(arrays[part] for part in ("data", "indices", "indptr"))
-                self._X = sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
+                self._X = sound_sparse(sp.csr_matrix(parts, shape=tuple(arrays["shape"])))
         self.feature_names = None if named is None else [str(name) for name in named]
 
     @contextmanager
@@ -171,7 +178,7 @@ class LibsvmFile:
 
         try:
             X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise self._refusal(text, line) or DataError(self.name, str(error)) from error
         if not self._zero_based:
             if X.nnz and X.indices.min() == 0:
@@ -191,6 +198,9 @@ class LibsvmFile:
                 indices = _feature_numbers(content)
             except ValueError:
                 what = "not a label and index:value pairs, all numbers"
+                return DataError(self.name, what, place=f"line {number}")
+            if indices and max(indices) > _LARGEST_INDEX:
+                what = f"features are numbered up to {_LARGEST_INDEX}, got {max(indices)}"
                 return DataError(self.name, what, place=f"line {number}")
             if indices and min(indices) < first_index:
                 what = "LIBSVM counts features from 1: if this file counts from 0, use --zero-based"

@@ -36,6 +36,7 @@ class Format(Enum):
     LIBSVM = "LIBSVM"
 
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAGIC = {
     b"PAR1": Format.PARQUET,
     b"ARROW1": Format.ARROW,
@@ -80,7 +81,7 @@ class Source:
             self.path = path
         self.head = self._read(self._head_bytes)
         self._unread = self.head
-        if not self.head.strip():
+        if not self.head.removeprefix(BYTE_ORDER_MARK).strip():
             raise DataError(self.name, "the file is empty")
 
     def close(self) -> None:

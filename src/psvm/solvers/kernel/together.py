@@ -17,6 +17,7 @@ from psvm.rows.sizes import SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.choose import solve_kernel
 from psvm.solvers.ledger import Budget, Ledger, Solution
+from psvm.solvers.new_threads import starting_threads
 
 Array = npt.NDArray[np.float64]
 
@@ -51,8 +52,11 @@ def solve_together(
     _prepare(kernel, budget)
     # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        tasks: list[Future[Solution]] = [pool.submit(solve, t) for t in range(len(problems))]
         try:
+            with starting_threads():
+                tasks: list[Future[Solution]] = [
+                    pool.submit(solve, t) for t in range(len(problems))
+                ]
             # Short waits let the main thread answer signals.
             pending = set(tasks)
             while pending:

@@ -40,6 +40,7 @@ from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.sample_and_sift import solve_newton
 from psvm.solvers.linear.summary import RowSummary, summarise
 from psvm.solvers.linear.systems import MAX_FACTORED
+from psvm.solvers.new_threads import starting_threads
 
 Array = npt.NDArray[np.float64]
 
@@ -198,8 +199,8 @@ def _used_columns(rows: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
 
 def _renumbered(rows: Any, used: npt.NDArray[np.bool_]) -> Any:
     """The CSR matrix of the used columns."""
-    X, place = rows.X, np.cumsum(used) - 1
-    indices = place[X.indices].astype(X.indices.dtype)
+    X = rows.X
+    indices = np.cumsum(used, dtype=X.indices.dtype)[X.indices] - 1
     return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], int(used.sum())))
 
 
@@ -292,7 +293,8 @@ class _Descent:
             return {t: self.solve(t, X) for t in numbers}
         with ThreadPoolExecutor(threads) as pool:
             try:
-                ends = pool.map(lambda t: self.solve(t, X), numbers)
+                with starting_threads():
+                    ends = pool.map(lambda t: self.solve(t, X), numbers)
                 return dict(zip(numbers, ends, strict=True))
             except BaseException:
                 self.passes.cancel.set()
