@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 
 namespace psvm {
 
@@ -12,6 +13,10 @@ struct Budget {
   double max_time;                // seconds; infinite for no limit
   bool impatient;                 // give up when the gap would take hundreds of rounds more
   std::ptrdiff_t max_steps = -1;  // of pairs, then give up; negative for no limit
+  // Seconds of the run less those in which a busy machine kept it waiting, then give up.
+  double max_effort = std::numeric_limits<double>::infinity();
+  // Seconds to keep in reserve for every kernel entry that the proof of the gap will take.
+  double certificate = 0.0;
 };
 
 struct RoundRecord {

@@ -1,11 +1,14 @@
 // Threads, cancellation and the clock of one solve.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <thread>
 
 #include "base/helper_threads.hpp"
@@ -17,6 +20,11 @@ struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
+// Thrown on the calling thread when the time of a run is up; what it has found before still counts.
+struct Late : std::exception {
+  const char* what() const noexcept override { return "out of time"; }
+};
+
 class RunControl {
  public:
   // `poll` is called on the calling thread at most every 50 ms and cancels the run when true.
@@ -25,16 +33,27 @@ class RunControl {
 
   int threads() const { return threads_; }
   bool cancelled() const { return cancel_->load(std::memory_order_relaxed); }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds() const { return seconds_until(Clock::now()); }
+  // Seconds of the run, less those in which a busy machine kept the process waiting.
+  double effort() const { return std::min(seconds(), worked() - worked_before_); }
 
-  // To be called often from the calling thread; throws when the run is cancelled.
+  // From now on `check` throws Late after so many seconds, or so much effort, of the run.
+  void stop_after(double seconds, double effort) {
+    last_second_ = seconds;
+    most_effort_ = effort;
+  }
+
+  // To be called often from the calling thread; throws when the run is cancelled, or late.
   void check() {
     const auto now = Clock::now();
-    if (poll_ && now - last_poll_ > std::chrono::milliseconds(50)) {
+    bool tired = false;
+    if (now - last_poll_ > std::chrono::milliseconds(50)) {
       last_poll_ = now;
-      if (poll_()) cancel_->store(true);
+      if (poll_ && poll_()) cancel_->store(true);
+      tired = most_effort_ < unlimited && effort() >= most_effort_;
     }
     if (cancelled()) throw Cancelled();
+    if (tired || seconds_until(now) >= last_second_) throw Late();
   }
 
   // Calls body(task) for every task in [0, tasks), in any order, on all threads. Threads last as long
@@ -67,12 +86,21 @@ class RunControl {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+  double seconds_until(Clock::time_point now) const {
+    return std::chrono::duration<double>(now - start_).count();
+  }
+  static double worked() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
   int threads_;
   std::function<bool()> poll_;
   std::atomic<bool>* cancel_;
   HelperThreads helpers_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_poll_ = start_;
+  double worked_before_ = worked();
+  double last_second_ = unlimited, most_effort_ = unlimited;
 };
 
 }  // namespace psvm

@@ -350,11 +350,15 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](Budget* budget, double tol, index_t max_iter, std::optional<double> max_time,
-             bool impatient, index_t max_steps) {
-            new (budget) Budget{tol, max_iter, max_time.value_or(infinity), impatient, max_steps};
+             std::optional<double> max_effort, bool impatient, index_t max_steps,
+             double certificate) {
+            new (budget) Budget{tol,        max_iter,  max_time.value_or(infinity),
+                                impatient,  max_steps, max_effort.value_or(infinity),
+                                certificate};
           },
           nb::kw_only(), "tol"_a, "max_iter"_a = -1, "max_time"_a.none() = nb::none(),
-          "impatient"_a = false, "max_steps"_a = -1);
+          "max_effort"_a.none() = nb::none(), "impatient"_a = false, "max_steps"_a = -1,
+          "certificate"_a = 0.0);
   nb::class_<StatedProblem>(m, "KernelProblem")
       .def(nb::init<std::vector<int>, Vector<double>, Vector<double>, Vector<double>, double, bool,
                     std::optional<Indices>, double>(),

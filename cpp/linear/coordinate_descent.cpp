@@ -101,7 +101,10 @@ class CoordinateSolver {
     for (index_t pass = 0;; ++pass) {
       const bool promising = pass > 0 && estimate_ <= target_;
       if (pass >= next_check_ || promising || pass == budget_.max_iter || out_of_time()) {
+        const double before = run_.seconds();
         const RoundRecord record = check(pass);
+        // A check at the end, and a pass of those who certify it.
+        last_second_ = budget_.max_time - 2.0 * (run_.seconds() - before);
         result_.history.push_back(record);
         result_.iterations = pass;
         const bool stop = on_round && on_round(record);
@@ -114,7 +117,10 @@ class CoordinateSolver {
   }
 
  private:
-  bool out_of_time() const { return run_.seconds() >= budget_.max_time; }
+  bool out_of_time() const { return run_.seconds() >= last_second_ || tired(); }
+  bool tired() const {
+    return run_.seconds() >= budget_.max_effort && run_.effort() >= budget_.max_effort;
+  }
   bool at_upper_bound(const Variable& v) const { return loss_.bounded() && v.at_upper_bound(); }
 
   // --- 1. a pass ---------------------------------------------------------------------------------
@@ -363,7 +369,7 @@ class CoordinateSolver {
       gradient[at(i)] = v.goal - v.slack - v.y * (decision_[at(i)] + balanced_b_);
     }
     FaceNewton<Rows> direction(rows_, start, loss_, fit_intercept_, run_);
-    const FaceStep step = direction.solve(gradient, 0.01, newton_limit_, budget_.max_time);
+    const FaceStep step = direction.solve(gradient, 0.01, newton_limit_, last_second_);
     for (double length = 1.0; length > 1e-3; length /= 4.0)
       if (try_step(start, step, length)) break;
     return step.iterations;
@@ -399,8 +405,8 @@ class CoordinateSolver {
     if (unbounded_) return "unbounded";
     if (stop) return "stopped";
     if (budget_.max_iter >= 0 && record.iteration >= budget_.max_iter) return "max_iter";
+    if (tired() || stalled(record)) return "stalled";
     if (out_of_time()) return "max_time";
-    if (stalled(record)) return "stalled";
     return "";
   }
 
@@ -434,6 +440,7 @@ class CoordinateSolver {
   std::vector<double> balanced_w_, decision_, balanced_;
   double balanced_b_ = 0.0, dual_ = -infinity;
   double best_primal_ = infinity, best_dual_ = -infinity;
+  double last_second_ = infinity;  // of the passes
   // Shrinking.
   std::vector<index_t> active_;
   std::vector<char> dropped_;

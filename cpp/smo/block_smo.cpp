@@ -149,7 +149,7 @@ class BlockSolver {
   BlockSolver(Block<T>& block, const PNormHinge& loss) : block_(block), loss_(loss) {}
 
   // (The whole loop compiled per CPU, its passes inlined, measured a tenth slower.)
-  BlockResult run(double relative, double absolute, index_t max_steps, RunControl& control) {
+  BlockResult run(const BlockGoal& goal, RunControl& control) {
     for (index_t k = 0; k < block_.size; ++k) mark(k);
     const T* first_row = block_.gram.data();
     Extremes<T> found{};
@@ -159,15 +159,19 @@ class BlockSolver {
     };
     update(0, 0, T(0));
     double violation = static_cast<double>(found.max_up) - static_cast<double>(found.min_low);
-    const double target = std::max(relative * violation, absolute);
+    const double target = std::max(goal.relative * violation, goal.absolute);
     double refreshed_at = refresh_curvatures(violation);
-    while (violation > target && result_.steps < max_steps) {
+    while (violation > target && result_.steps < goal.max_steps && void_steps_ < most_void_steps) {
       const index_t i = found.argmax_up;
       index_t j = -1;
       on_this_cpu<PartnerPass<T>, const Block<T>*, index_t, index_t*>(&block_, i, &j);
       if (j < 0) break;
       const double t = step(i, j);
       if (!(t > 0.0) || std::isinf(t)) break;
+      if (!(result_.gain < goal.max_gain)) {
+        result_.indefinite = result_.unbounded = true;
+        break;
+      }
       update(i, j, static_cast<T>(t));
       ++result_.steps;
       violation = static_cast<double>(found.max_up) - static_cast<double>(found.min_low);
@@ -217,20 +221,23 @@ class BlockSolver {
     return violation;
   }
 
-  void move(index_t k, double delta) {
-    if (is_phantom(k)) return;
+  // Whether that changed the variable.
+  bool move(index_t k, double delta) {
+    if (is_phantom(k)) return false;
     const auto at = static_cast<std::size_t>(k);
     double alpha = block_.alpha[at] + delta;
     // A step to a bound lands on it exactly.
     const double cost = block_.cost[at];
     if (alpha < 1e-14 * std::abs(delta)) alpha = 0.0;
     if (loss_.bounded() && alpha > cost * (1.0 - 1e-14)) alpha = cost;
+    const bool changed = alpha != block_.alpha[at];
     block_.alpha[at] = alpha;
     const double slack = loss_.slack_of(alpha, cost);
     block_.score[at] -= static_cast<T>(block_.y[at] * (slack - block_.slack[at]));
     block_.slack[at] = slack;
     set_curvature(k, floor_slack_);
     mark(k);
+    return changed;
   }
 
   // The exact step along the pair (i, j), taken in alpha, slack and their own scores.
@@ -255,31 +262,37 @@ class BlockSolver {
       return t;
     }
     if (t > 0.0) {
-      move(i, block_.y[a] * t);
-      move(j, -block_.y[b] * t);
+      const bool i_changed = move(i, block_.y[a] * t), j_changed = move(j, -block_.y[b] * t);
+      void_steps_ = i_changed || j_changed ? 0 : void_steps_ + 1;
+      result_.gain += 0.5 * violation * t;
     }
     return t;
   }
 
+  // Steps below the last digit of their variables, one after the other: then rounding is all that is
+  // left (near p = 1 some come before others that are not).
+  static constexpr index_t most_void_steps = 100;
+
   Block<T>& block_;
   const PNormHinge& loss_;
   BlockResult result_;
+  index_t void_steps_ = 0;
   double floor_slack_ = 0.0;
 };
 
 }  // namespace
 
 template <class T>
-BlockResult solve_block(Block<T>& block, const PNormHinge& loss, double relative, double absolute,
-                        index_t max_steps, RunControl& run) {
-  return BlockSolver<T>(block, loss).run(relative, absolute, max_steps, run);
+BlockResult solve_block(Block<T>& block, const PNormHinge& loss, const BlockGoal& goal,
+                        RunControl& run) {
+  return BlockSolver<T>(block, loss).run(goal, run);
 }
 
 template struct Block<float>;
 template struct Block<double>;
-template BlockResult solve_block<float>(Block<float>&, const PNormHinge&, double, double, index_t,
+template BlockResult solve_block<float>(Block<float>&, const PNormHinge&, const BlockGoal&,
                                         RunControl&);
-template BlockResult solve_block<double>(Block<double>&, const PNormHinge&, double, double, index_t,
+template BlockResult solve_block<double>(Block<double>&, const PNormHinge&, const BlockGoal&,
                                          RunControl&);
 
 }  // namespace psvm

@@ -36,12 +36,20 @@ struct BlockResult {
   index_t steps = 0;
   bool indefinite = false;  // met a clearly negative K_ii + K_jj - 2 K_ij
   bool unbounded = false;   // met a pair along which the dual grows for ever
+  double gain = 0.0;        // of the dual, about
 };
 
-// Runs pair steps until the violation falls to `relative` times its first value (or to
-// `absolute`), at most `max_steps`.
+// When to leave a block: when the violation is `relative` times its first value, or `absolute`; after
+// `max_steps`; when the dual has grown by `max_gain`, which only that of an indefinite kernel can.
+struct BlockGoal {
+  double relative, absolute;
+  index_t max_steps;
+  double max_gain;
+};
+
+// Runs pair steps, until the goal or until they change nothing any more.
 template <class T>
-BlockResult solve_block(Block<T>& block, const PNormHinge& loss, double relative, double absolute,
-                        index_t max_steps, RunControl& run);
+BlockResult solve_block(Block<T>& block, const PNormHinge& loss, const BlockGoal& goal,
+                        RunControl& run);
 
 }  // namespace psvm

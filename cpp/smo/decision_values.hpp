@@ -149,6 +149,14 @@ class DecisionValues {
     members_.clear();
   }
 
+  // Back to coefficients of 0, from any state, even one that an exception left half changed.
+  void start_over() {
+    std::fill(coef_.begin(), coef_.end(), 0.0);
+    std::fill(values_.begin(), values_.end(), 0.0);
+    squared_norm_ = 0.0;
+    forget_stale_rows();
+  }
+
   // Brings every row up to date.
   void complete(RunControl& run) {
     for (const Stale& left : stale_) {
@@ -161,10 +169,7 @@ class DecisionValues {
       }
       apply_to(*pick(left.rows), left.rows, changes, run);
     }
-    stale_.clear();
-    current_.clear();
-    columns_.reset();
-    members_.clear();
+    forget_stale_rows();
     sum_norm();
   }
 
@@ -196,6 +201,13 @@ class DecisionValues {
       if (!is_member[at(i)]) others_.push_back(i);
     });
     other_columns_ = pick(others_);
+  }
+
+  void forget_stale_rows() {
+    stale_.clear();
+    current_.clear();
+    columns_.reset();
+    members_.clear();
   }
 
   void sum_norm() {

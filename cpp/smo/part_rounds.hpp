@@ -151,7 +151,6 @@ class PartRounds {
                                    0.5 * budget_.tol * whole_.round().magnitude());
     // Not too many, so that the outside is heard of now and then (20 and 200 measured equal).
     for (index_t round = 1; round <= 50 && inside.round().difference() > target; ++round) {
-      if (run_.seconds() >= budget_.max_time) break;
       inside.improve(false);
       run_.check();
       inside.certify();

@@ -39,6 +39,9 @@ class Round {
   void start(const PNormHinge& loss, const DualRows& rows, const std::vector<double>& alpha) {
     loss_ = &loss;
     rows_.emplace(loss, rows, alpha);
+    lost_at_zero_ = 0.0;
+    for (std::size_t i = 0; i < alpha.size(); ++i)
+      lost_at_zero_ += loss.value(rows_->y(i) * rows_->target(i), rows_->cost(i));
   }
 
   bool fit_intercept() const { return fit_intercept_; }
@@ -55,6 +58,8 @@ class Round {
   // Primal minus dual, and what it is compared with.
   double difference() const { return sums_.difference; }
   double magnitude() const { return magnitude_; }
+  // P(0, 0), which no D of a positive semidefinite kernel exceeds.
+  double primal_at_zero() const { return lost_at_zero_; }
   // sum_i alpha_i y_i t_i
   double linear_term() const { return sums_.linear; }
 
@@ -68,14 +73,15 @@ class Round {
     b_ = good_intercept(decision);
     sums_ = rows_->sums(decision.data(), b_);
     const double norm_term = 0.5 * squared_norm.value_or(sums_.squared_norm);
-    if (rows_->hard_margin()) return certify_hard(decision, norm_term);
+    if (rows_->hard_margin()) return proven(certify_hard(decision, norm_term));
     magnitude_ = std::abs(norm_term) + sums_.lost + std::abs(balance_ * b_);
     const double dual = sums_.linear - norm_term - sums_.conjugate;
     // As in certificate.py: a sum of non-negative terms below zero is rounding.
     const bool rounded_off =
         !std::isfinite(sums_.difference) || sums_.difference < -1e-6 * magnitude_;
-    return {rounded_off ? infinity : std::max(sums_.difference, 0.0) / std::max(magnitude_, 1e-300),
-            dual + sums_.difference, dual};
+    return proven(
+        {rounded_off ? infinity : std::max(sums_.difference, 0.0) / std::max(magnitude_, 1e-300),
+         dual + sums_.difference, dual});
   }
 
   // The exact minimiser of the primal over b, for the same decision values.
@@ -107,7 +113,11 @@ class Round {
     // wasted on a block that will change (0.3 and 0.01 measured slower at C = 100 and C = 1).
     const double floor = 4.0 * std::numeric_limits<T>::epsilon();
     const index_t most = std::min(40 * static_cast<index_t>(size), steps_left_);
-    const BlockResult solved = solve_block(block_, *loss_, 0.1, floor, most, run);
+    // The dual cannot gain more than the difference, were it not for indefinite kernels: theirs may
+    // grow for ever, within one block beyond the range of numbers.
+    const double most_gain =
+        most_growth() * std::max(lost_at_zero_, std::max(magnitude_, sums_.difference));
+    const BlockResult solved = solve_block(block_, *loss_, {0.1, floor, most, most_gain}, run);
     if (steps_left_ != no_limit) steps_left_ -= solved.steps;
     BlockChanges changes{{}, solved.steps, solved.indefinite, solved.unbounded};
     for (std::size_t k = 0; k < size; ++k) {
@@ -119,8 +129,19 @@ class Round {
     return changes;
   }
 
+  // Times P(0, 0) that the dual must grow for it to be without bound, and not just rounded. (Below
+  // p = 2 the conjugate wins in the end, if numbers reach so far.)
+  double most_growth() const { return loss_->p < 2.0 ? 1e100 : 1e6; }
+
  private:
   static constexpr index_t no_limit = std::numeric_limits<index_t>::max();
+
+  // Numbers that have left their range prove nothing.
+  static Proof proven(const Proof& proof) {
+    if (std::isnan(proof.gap) || std::isnan(proof.primal) || std::isnan(proof.dual))
+      return {infinity, infinity, -infinity};
+    return proof;
+  }
 
   // A good intercept, not an exact one: any b gives a valid primal value, and the minimiser lies
   // between the extreme scores.
@@ -160,19 +181,21 @@ class Round {
   InterceptSearch intercepts_;
   Block<T> block_;
   index_t steps_left_ = no_limit;
+  double lost_at_zero_ = 0.0;
   double max_up_ = 0.0, min_low_ = 0.0, middle_ = 0.0, b_ = 0.0, magnitude_ = 0.0;
   RowSums sums_{};
 };
 
-// Tells when a goal is too many rounds away, if gap and dual go on as over the last window. They must
-// agree: the gap falls in steps, and the dual may grow slowly just before the end.
+// Tells when a goal is too many rounds away, if the smallest gap and the dual go on as over the last
+// window. They must agree: the gap falls in steps, and the dual may grow slowly just before the end.
 class Outlook {
  public:
   Outlook(double tol, index_t window, double patience)
       : tol_(tol), window_(window), patience_(patience) {}
 
   // To be asked once in every round.
-  bool hopeless(const Proof& now) {
+  bool hopeless(Proof now) {
+    now.gap = smallest_gap_ = std::min(smallest_gap_, now.gap);
     if (++rounds_ % window_) return false;
     const Proof then = std::exchange(last_, now);
     if (rounds_ == window_) return false;
@@ -188,6 +211,7 @@ class Outlook {
   const index_t window_;
   const double patience_;
   index_t rounds_ = 0;
+  double smallest_gap_ = infinity;
   Proof last_{};
 };
 

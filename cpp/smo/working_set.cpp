@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "loss/separable.hpp"
 #include "smo/part_rounds.hpp"
@@ -29,8 +30,6 @@ class WorkingSetSolver {
         part_(rounds_, problem, cache, budget, run),
         // Tens of thousands of rounds are too many, or hundreds where another solver can take over.
         outlook_(budget.tol, budget.impatient ? 10 : 50, budget.impatient ? 100 : 2e4) {
-    for (std::size_t i = 0; i < at(rounds_.size()); ++i)
-      primal_at_zero_ += loss_.value(rows().y(i) * rows().target(i), rows().cost(i));
     rounds_.round().limit_steps(budget.max_steps);
   }
 
@@ -38,9 +37,15 @@ class WorkingSetSolver {
     WorkingSetResult result;
     index_t changed = 0;
     double best_gap = infinity;
-    bool best_is_complete = true;
+    bool best_is_complete = true, late = false;
     for (index_t iteration = 0;; ++iteration) {
-      const Proof proof = certify();
+      std::optional<Proof> done = improved(iteration, &changed);
+      late = !done;
+      if (late) {
+        result.status = late_status();
+        break;
+      }
+      const Proof proof = *done;
       const RoundRecord record{iteration,
                                run_.seconds(),
                                proof.gap,
@@ -51,6 +56,8 @@ class WorkingSetSolver {
                                part_.size()};
       result.history.push_back(record);
       result.iterations = iteration;
+      const bool gained = record.gap < 0.999 * best_gap || dual_rose(record);
+      idle_rounds_ = gained ? 0 : idle_rounds_ + 1;
       if (iteration == 0 || record.gap <= best_gap) {
         best_gap = record.gap;
         result.alpha = rows().alphas();
@@ -60,10 +67,9 @@ class WorkingSetSolver {
       result.status = status_of(record, proof, on_round && on_round(record));
       if (!result.status.empty()) break;
       best_dual_ = std::max(best_dual_, record.dual);
-      leave_far_rows();
-      changed = part_.pays() ? part_.improve() : rounds_.improve(iteration == 0);
-      run_.check();
     }
+    run_.stop_after(infinity, infinity);
+    if (late) decision().start_over();
     if (!best_is_complete) result.decision = complete_decision(result.alpha);
     return result;
   }
@@ -72,6 +78,40 @@ class WorkingSetSolver {
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
   RowStates& rows() { return rounds_.rows(); }
   DecisionValues<T>& decision() { return rounds_.decision(); }
+
+  // One round, but for the first, and what its outcome proves; nothing if time was up before.
+  std::optional<Proof> improved(index_t iteration, index_t* changed) {
+    try {
+      if (iteration > 0) {
+        run_.stop_after(budget_.max_time - reserve(), budget_.max_effort);
+        run_.check();
+        leave_far_rows();
+        *changed = part_.pays() ? part_.improve() : rounds_.improve(iteration == 1);
+        run_.check();
+      }
+      return certify();
+    } catch (const Late&) {
+      return {};
+    }
+  }
+
+  // Seconds it will take to prove the gap of the present point with exact decision values, and before
+  // that, where rows were left behind, to have all values in T.
+  double reserve() {
+    if (budget_.certificate == 0.0) return 0.0;
+    const std::vector<double>& values = rounds_.places().spread(decision().values());
+    index_t inside = 0;
+    for (std::size_t i = 0; i < at(rounds_.size()); ++i) {
+      const double decided = values[i] + rounds_.round().intercept();
+      inside += !(rows().y(i) * (rows().target(i) - decided) < -0.01);
+    }
+    const index_t asked = inside + (decision().has_stale_rows() ? decision().size() / 2 : 0);
+    return budget_.certificate * static_cast<double>(asked) * static_cast<double>(rows().support());
+  }
+
+  std::string late_status() const {
+    return run_.effort() >= budget_.max_effort ? "stalled" : "max_time";
+  }
 
   Proof certify() {
     const Proof proof = rounds_.certify();
@@ -91,12 +131,14 @@ class WorkingSetSolver {
   std::string status_of(const RoundRecord& record, const Proof& proof, bool stop) {
     const bool hopeless = outlook_.hopeless(proof);
     if (record.gap <= budget_.tol) return indefinite() ? "stationary" : "converged";
-    if ((rounds_.unbounded() && hard_margin_) || out_of_bounds(record) || not_separable())
+    if ((rounds_.unbounded() && (hard_margin_ || indefinite())) || out_of_bounds(record) ||
+        not_separable())
       return "unbounded";
     if (stop) return "stopped";
     if (budget_.max_iter >= 0 && record.iteration >= budget_.max_iter) return "max_iter";
-    if (run_.seconds() >= budget_.max_time) return "max_time";
-    if (hopeless || out_of_digits(record) || rounds_.round().steps_left() == 0) return "stalled";
+    if (hopeless || idle_rounds_ >= most_idle_rounds || out_of_digits(record) ||
+        rounds_.round().steps_left() == 0)
+      return "stalled";
     return "";
   }
 
@@ -121,8 +163,9 @@ class WorkingSetSolver {
   // lets the dual grow for ever (in float, rounding may only look like it: see out_of_digits).
   bool out_of_bounds(const RoundRecord& record) {
     if (hard_margin_) return false;
-    indefinite_ |= std::isfinite(record.dual) && record.dual > 1.01 * primal_at_zero_;
-    return sizeof(T) > 4 && std::isfinite(record.dual) && record.dual > 1e6 * primal_at_zero_;
+    indefinite_ |= std::isfinite(record.dual) && record.dual > 1.01 * primal_at_zero();
+    return sizeof(T) > 4 && std::isfinite(record.dual) &&
+           record.dual > rounds_.round().most_growth() * primal_at_zero();
   }
 
   bool not_separable() {
@@ -135,9 +178,16 @@ class WorkingSetSolver {
 
   // Exact pair steps never lower the dual: if it falls, alpha is too large for the entries' digits.
   bool out_of_digits(const RoundRecord& record) const {
-    if (!hard_margin_ && record.dual > 1e6 * primal_at_zero_) return true;
+    if (sizeof(T) == 4 && !hard_margin_ && record.dual > 1e6 * primal_at_zero()) return true;
     return !std::isfinite(record.dual) || record.dual < best_dual_ - 1e-4 * std::abs(best_dual_);
   }
+
+  // By more than rounding.
+  bool dual_rose(const RoundRecord& record) const {
+    return record.dual > best_dual_ + 1e-13 * std::abs(best_dual_);
+  }
+
+  double primal_at_zero() const { return rounds_.round().primal_at_zero(); }
 
   // Leaves behind rows at a bound whose scores lie beyond those that still move, by as much as these
   // are apart (half and twice as much measured slower), if that is a fifth of the current rows.
@@ -173,7 +223,11 @@ class WorkingSetSolver {
   PartRounds<T> part_;
   Outlook outlook_;
   double last_reach_ = infinity;  // of the extreme scores when rows were last left behind
-  double primal_at_zero_ = 0.0, best_dual_ = -infinity;
+  double best_dual_ = -infinity;
+  // Rounds in a row without a gain, of which there may be some before other rows join: ten are the
+  // end of it. (At p = 1.01, C = 2e9 the gap went up and down for 900 rounds, the dual stood still.)
+  static constexpr index_t most_idle_rounds = 10;
+  index_t idle_rounds_ = 0;
   bool indefinite_ = false;
 };
 

@@ -17,8 +17,10 @@ class Budget:
         tol: float,
         max_iter: int = -1,
         max_time: float | None = None,
+        max_effort: float | None = None,
         impatient: bool = False,
         max_steps: int = -1,
+        certificate: float = 0.0,
     ) -> None: ...
 
 class KernelProblem:

@@ -98,9 +98,9 @@ def test_stages_share_the_rounds():
 
 
 def test_problems_share_the_seconds():
-    late = Ledger(Budget(max_time=10.0), began=time.perf_counter() - 6.0)
+    late = Ledger(Budget(max_time=10.0, began=time.perf_counter() - 6.0))
     assert 3.0 < late.stage("newton").max_time <= 4.0
-    over = Ledger(Budget(max_time=10.0), began=time.perf_counter() - 11.0).stage("newton")
+    over = Ledger(Budget(max_time=10.0, began=time.perf_counter() - 11.0)).stage("newton")
     assert over.max_time == 0.0
     assert over.spent(0) is Status.MAX_TIME
     assert Ledger(Budget()).stage("newton").max_time is None

@@ -39,7 +39,7 @@ def tune_model(
     seconds = time.perf_counter() - began
     search.set_params(verbose=0)
     facts = {
-        **facts_of(model, rows, seconds),
+        **facts_of(model, rows.train, rows, seconds),
         "best_parameters": _in_order(search.best_params_),
         "best_score": float(search.best_score_),
         "search": _table(search.cv_results_, int(search.best_index_)),

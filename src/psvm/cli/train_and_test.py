@@ -23,6 +23,10 @@ FOLDS = 5
 """Parts of the training rows, each of which is held out once to learn probabilities."""
 
 
+# Share of a limit of seconds for the fit itself, and rows that tell how long it takes to score.
+_FOR_FIT, _PROBED = 0.9, 500
+
+
 @dataclass(frozen=True)
 class Split:
     """Rows to fit to, and rows to test with if any were kept."""
@@ -62,9 +66,19 @@ def split(training: TrainingSet, test_size: float | None, seed: int) -> Split:
 
 
 def fit_model(
-    classifier: Any, rows: Split, *, scale: bool | None, impute: bool, proba: bool, quiet: bool
+    classifier: Any,
+    rows: Split,
+    *,
+    scale: bool | None,
+    impute: bool,
+    proba: bool,
+    quiet: bool,
+    began: float | None = None,
 ) -> Fitted:
     """Fit a classifier with its preprocessing, and test it.
+
+    The ``max_time`` of the classifier is that of all of this. What is left of it after the fit
+    decides how many rows are scored.
 
     Parameters
     ----------
@@ -78,6 +92,8 @@ def fit_model(
         Whether to learn probabilities from held-out decision values.
     quiet : bool
         Whether to show no progress.
+    began : float, optional
+        When the seconds began to count, by ``time.perf_counter``; now unless given.
 
     Returns
     -------
@@ -88,10 +104,55 @@ def fit_model(
     model = with_preprocessing(last, rows.train, scale=scale, impute=impute)
     k = np.unique(rows.train.y).size
     each = {"ovo": k * (k - 1) // 2, "ovr": k}[classifier.multi_class] if k > 2 else 1
-    began = time.perf_counter()
+    started = time.perf_counter()
+    limit = TimeLimit(classifier.max_time, started if began is None else began)
     with gap_bar(each * (FOLDS + 1 if proba else 1), classifier.tol, quiet=quiet):
-        model.fit(rows.train.X, rows.train.y)
-    return Fitted(model, facts_of(model, rows, time.perf_counter() - began))
+        limit.fit(model, rows.train, fits=FOLDS + 1 if proba else 1)
+    seconds = time.perf_counter() - started
+    # The rows that are tested with are asked for their labels and for their decision values.
+    test = None if rows.test is None else limit.some_of(rows.test, model, share=0.25)
+    train = limit.some_of(rows.train, model, share=0.75)
+    return Fitted(model, facts_of(model, rows.train, Split(train, test), seconds))
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """The seconds that everything after reading may take, None for any, and when it began."""
+
+    seconds: float | None
+    began: float
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        assert self.seconds is not None
+        return max(self.seconds - (time.perf_counter() - self.began), 0.0)
+
+    def fit(self, model: Any, rows: TrainingSet, fits: int) -> None:
+        """Fit, in what preprocessing leaves and less what is kept for the scores."""
+        if self.seconds is None:
+            model.fit(rows.X, rows.y)
+            return
+        X, last = rows.X, model
+        if hasattr(model, "steps"):
+            X, last = model[:-1].fit_transform(rows.X, rows.y), model[-1]
+        classifier = last if fits == 1 else last.estimator
+        classifier.set_params(max_time=max(_FOR_FIT * self.left / fits, 1e-3))
+        last.fit(X, rows.y)
+        classifier.set_params(max_time=self.seconds)
+        innermost(model).set_params(max_time=self.seconds)
+
+    def some_of(self, rows: TrainingSet, model: Any, share: float) -> TrainingSet:
+        """As many rows, at random, as can be predicted in a share of the seconds left."""
+        n = rows.shape[0]
+        if self.seconds is None or n <= _PROBED:
+            return rows
+        order = np.random.default_rng(0).permutation(n)
+        began = time.perf_counter()
+        model.predict(rows.X[np.sort(order[:_PROBED])])
+        each = (time.perf_counter() - began) / _PROBED
+        chosen = np.sort(order[: max(_PROBED, int(share * self.left / each))])
+        return replace(rows, X=rows.X[chosen], y=rows.y[chosen])
 
 
 def _calibrated(classifier: Any) -> Any:
@@ -101,14 +162,14 @@ def _calibrated(classifier: Any) -> Any:
     return CalibratedClassifierCV(classifier, ensemble=False, cv=FOLDS)
 
 
-def facts_of(model: Any, rows: Split, seconds: float) -> dict[str, Any]:
+def facts_of(model: Any, fitted: TrainingSet, scored: Split, seconds: float) -> dict[str, Any]:
     """What a model was fitted to, what the classifier inside says of itself, and how good it is."""
-    train, test = rows.train, rows.test
+    train, test = scored.train, scored.test
     return {
-        "rows": train.shape[0],
-        "columns": train.shape[1],
-        "text_columns": train.texts,
-        "classes": np.unique(train.y).tolist(),
+        "rows": fitted.shape[0],
+        "columns": fitted.shape[1],
+        "text_columns": fitted.texts,
+        "classes": np.unique(fitted.y).tolist(),
         **_facts_of_classifier(innermost(model)),
         "seconds": seconds,
         "train": {

@@ -121,6 +121,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Status.MAX_ITER: "raise max_iter",
             Status.MAX_TIME: "raise max_time",
             Status.STOPPED: "let the callback go on",
+            Status.UNBOUNDED: "take a positive semidefinite kernel, p = 1 or a much lower C",
         }.get(worst.status, "lower C")
         gap = f"{worst.certificate.gap:.1e}"
         if worst.status is Status.UNPROVEN:

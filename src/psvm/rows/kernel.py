@@ -197,8 +197,18 @@ class Kernel:
             else:
                 yield rows, np.asarray(block[:, support], dtype=np.float64).T
 
-    def product(self, X: Any, support: Any, coef: Array, threads: int) -> Array:
-        """``K(X, support) @ coef`` for one vector ``coef``, in float64 and bounded memory."""
+    def product(
+        self,
+        X: Any,
+        support: Any,
+        coef: Array,
+        threads: int,
+        pause: Callable[[], None] | None = None,
+    ) -> Array:
+        """``K(X, support) @ coef`` for one vector ``coef``, in float64 and bounded memory.
+
+        ``pause`` is called now and then, and may give up by raising.
+        """
         if self.facts.is_product:
             return np.asarray(X @ weights_of(support, coef)).astype(np.float64, copy=False)
         out = np.zeros(X.shape[0])
@@ -207,13 +217,19 @@ class Kernel:
         if not self.of_features:
             for rows, values in self.blocks(X, support, threads):
                 out[rows] = coef @ values
+                if pause is not None:
+                    pause()
             return out
         source, every, shift = self._packed(support)
         step = rows_to_pack(X)  # entries are never stored here
+        if pause is not None:
+            step = min(step, max(64, BLOCK_ENTRIES // support.shape[0]))
         for begin in range(0, X.shape[0], step):
             block = self.narrow(X[begin : begin + step], support)
             columns = self.points(block, np.float64, shift, [0, block.shape[0]])
             out[begin : begin + step] = columns.apply(every, coef, threads, source)
+            if pause is not None:
+                pause()
         return out
 
     def own_product(self, support: Any, coef: Array, threads: int) -> Array:

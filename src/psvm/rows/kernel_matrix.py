@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +19,9 @@ from psvm.rows.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+
+# Rows whose entries are computed to see how long that takes: some milliseconds.
+_MEASURED_ROWS = 512
 
 
 def _callable_matrix(
@@ -77,6 +81,7 @@ class TrainingKernel:
     stored: npt.NDArray[Any] | None = None
     most_kept: int = SMALL
     _caches: dict[str, Any] = field(default_factory=dict, repr=False)
+    _seconds_per_entry: float | None = None
 
     @property
     def size(self) -> int:
@@ -177,16 +182,30 @@ class TrainingKernel:
         squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
         return squared - (0.0 if self._shift is None else float(self._shift @ self._shift))
 
+    def seconds_per_entry(self, threads: int) -> float:
+        """How long :meth:`decision` takes for every entry that it has to compute, measured once."""
+        if self.is_at_hand and not callable(self.kernel.function):
+            return 0.0
+        if self._seconds_per_entry is None:
+            some = self.X[: min(self.size, _MEASURED_ROWS)]
+            began = time.perf_counter()
+            self.kernel.product(some, some, np.ones(some.shape[0]), threads)
+            entries = float(some.shape[0]) ** 2
+            self._seconds_per_entry = (time.perf_counter() - began) / entries
+        return self._seconds_per_entry
+
     def decision(
         self,
         segments: Sequence[int],
         dual: Array,
         threads: int,
         rows: npt.NDArray[np.bool_] | None = None,
+        pause: Callable[[], None] | None = None,
     ) -> Array:
         """``sum_j dual_j K_ij`` for rows i of the segments, or some of them, with float64 entries.
 
         ``dual`` (alpha times y) and the mask ``rows`` have one value per row of the segments.
+        ``pause`` is called now and then, and may give up by raising.
         """
         chosen = np.flatnonzero(dual)
         columns = self.columns(segments)
@@ -204,11 +223,12 @@ class TrainingKernel:
         support, coef = self.X[columns[chosen]], dual[chosen]
         out = np.empty(dual.size)
         others = asked.copy()
-        if chosen.size and asked[chosen].all() and not self.kernel.facts.is_product:
+        own = pause is None and chosen.size > 0 and bool(asked[chosen].all())
+        if own and not self.kernel.facts.is_product:
             out[chosen] = self.kernel.own_product(support, coef, threads)
             others[chosen] = False
         X = self.X if others.all() and others.size == self.size else self.X[columns[others]]
-        out[others] = self.kernel.product(X, support, coef, threads)
+        out[others] = self.kernel.product(X, support, coef, threads, pause)
         return out[asked]
 
     def gram(self, segments: Sequence[int], threads: int) -> Array:

@@ -8,6 +8,8 @@ SMALL = 500
 # Newton, whose steps take about a second, is the way out of a stall, and a search tries a linear
 # kernel on its matrix.
 RESCUE = 5000
+# Rows below which a fit that takes longer than so many seconds of work is given up.
+FEW_ROWS, MOST_EFFORT = 1000, 4.0
 # Pair steps per row that a linear kernel gets before the solvers of its weights take over: then the
 # two take about as long, and easy pairs of classes are done (30 and 100 measured slower on hard
 # ones).

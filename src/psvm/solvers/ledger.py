@@ -3,6 +3,9 @@
 A fit has one :class:`Budget`, and a :class:`Ledger` for each of its problems. A solve goes through
 stages, one solver after the other; each asks its :class:`Stage` what is left and tells it of every
 round. How it all ended is a :class:`Solution`.
+
+A solver gives up as STALLED when its gap has stopped falling (each knows its own signs of that),
+and, where rows are few, when the effort is spent that such a fit may take.
 """
 
 from __future__ import annotations
@@ -17,9 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.mathematics.certificate import Certificate
+from psvm.rows.sizes import FEW_ROWS, MOST_EFFORT
 
 Array = npt.NDArray[np.float64]
 Record = dict[str, Any]
+
+# Share of the limit of seconds, and seconds, that a fit may be over it.
+_GRACE, _MOST_GRACE = 0.05, 0.25
 
 
 class Status(Enum):
@@ -33,27 +40,51 @@ class Status(Enum):
         "the gap is within tol as computed, but rounding errors alone may exceed tol, so that it "
         "is not proved"
     )
-    STALLED = "the working precision allows no further progress"
+    STALLED = (
+        "the gap has stopped falling, or falls too slowly for so few rows; a large C or p, or X "
+        "of very different scales, leaves too few digits"
+    )
     STATIONARY = (
         "the kernel is not positive semidefinite: the point is stationary, and the gap measures "
         "the violation of the optimality conditions, not the distance to a global optimum"
     )
-    UNBOUNDED = "the dual is unbounded"
+    UNBOUNDED = (
+        "the kernel is not positive semidefinite, and at this p and C its dual grows without "
+        "bound: there is no optimum to be found"
+    )
 
     def __str__(self) -> str:
         return self.name.lower()
+
+
+class OutOfTime(Exception):
+    """The seconds of a fit are over, and something that takes long is not worth ending."""
 
 
 @dataclass(frozen=True)
 class Budget:
     """When to stop: at the relative gap ``tol``, or after ``max_iter`` rounds or ``max_time`` s.
 
-    Rounds are those of one problem, seconds those of the whole fit.
+    Rounds are those of one problem, seconds those of the whole fit since it ``began``, by
+    ``time.perf_counter``. ``max_effort`` are seconds, too, less those in which a busy machine kept
+    the process waiting.
     """
 
     tol: float = 1e-4
     max_iter: int = -1
     max_time: float | None = None
+    max_effort: float | None = None
+    began: float = field(default_factory=time.perf_counter)
+    worked_before: float = field(default_factory=time.process_time)
+
+    def over_rows(self, rows: int) -> Budget:
+        """With a limit of effort where rows are few: there it is no use to wait for long."""
+        return replace(self, max_effort=MOST_EFFORT) if rows < FEW_ROWS else self
+
+    @property
+    def effort(self) -> float:
+        """Seconds of the fit, less those in which a busy machine kept the process waiting."""
+        return min(time.perf_counter() - self.began, time.process_time() - self.worked_before)
 
 
 @dataclass(frozen=True)
@@ -108,8 +139,10 @@ class Ledger:
         answer.
     cancel : _core.Cancel or None
         Set when the whole fit is given up. C++ looks at it by itself.
-    began : float
-        When the fit began, by ``time.perf_counter``: its problems share its seconds.
+    share : float
+        The share of the effort left that this problem may take.
+    reserve : callable
+        Seconds to keep for what is to be done after the last round.
     records : list of dict
         The rounds so far, numbered through all stages, with seconds since this ledger was opened.
     rounds : int
@@ -122,11 +155,16 @@ class Ledger:
     number: int = 0
     on_round: Callable[[int, Record], bool] | None = None
     cancel: Any = None
-    began: float = field(default_factory=time.perf_counter)
+    share: float = 1.0
+    reserve: Callable[[], float] = lambda: 0.0
     records: list[Record] = field(default_factory=list)
     rounds: int = 0
     stopped: bool = False
     opened: float = field(default_factory=time.perf_counter, init=False)
+
+    def __post_init__(self) -> None:
+        limit, spent = self.budget.max_effort, self.budget.effort
+        self.last_effort = np.inf if limit is None else spent + self.share * max(limit - spent, 0.0)
 
     @property
     def seconds(self) -> float:
@@ -136,8 +174,22 @@ class Ledger:
     @property
     def seconds_left(self) -> float | None:
         """Seconds the fit may still take; None without a limit."""
+        limit, spent = self.budget.max_time, time.perf_counter() - self.budget.began
+        return None if limit is None else max(limit - spent, 0.0)
+
+    @property
+    def effort_left(self) -> float:
+        """Effort this problem may still take."""
+        limit = self.last_effort
+        return limit if np.isinf(limit) else max(limit - self.budget.effort, 0.0)
+
+    def hurry(self) -> None:
+        """Raise OutOfTime if the seconds are over by more than may pass unnoticed."""
         limit = self.budget.max_time
-        return None if limit is None else max(limit - (time.perf_counter() - self.began), 0.0)
+        if limit is not None:
+            grace = min(_GRACE * limit, _MOST_GRACE)
+            if time.perf_counter() - self.budget.began > limit + grace:
+                raise OutOfTime
 
     @property
     def rounds_left(self) -> int:
@@ -146,21 +198,33 @@ class Ledger:
         return -1 if limit < 0 else max(limit - self.rounds, 0)
 
     def stage(
-        self, solver: str, why: str | None = None, *, tol: float | None = None, rounds: int = -1
+        self,
+        solver: str,
+        why: str | None = None,
+        *,
+        tol: float | None = None,
+        rounds: int = -1,
+        share: float = 1.0,
     ) -> Stage:
-        """A solver takes over, to the gap ``tol``, for at most ``rounds`` unless negative."""
-        left = self.rounds_left
+        """A solver takes over, to the gap ``tol``, for at most ``rounds`` unless negative.
+
+        It may take a ``share`` of the effort left.
+        """
+        left, effort = self.rounds_left, self.effort_left
+        last_effort = self.budget.effort + share * effort if effort < np.inf else np.inf
         return Stage(
             ledger=self,
             solver=solver,
             why=why,
             tol=self.budget.tol if tol is None else tol,
             max_iter=rounds if left < 0 else left if rounds < 0 else min(left, rounds),
+            last_effort=last_effort,
         )
 
     def aside(self, tol: float) -> Stage:
         """A stage within the same limits for another problem, of which nobody is told."""
-        unheard = Ledger(replace(self.budget, max_iter=self.rounds_left), began=self.began)
+        budget = replace(self.budget, max_iter=self.rounds_left)
+        unheard = Ledger(budget, share=self.share, reserve=self.reserve)
         return unheard.stage("aside", tol=tol)
 
     def closed(self, solution: Solution, *, indefinite: bool = False) -> Solution:
@@ -188,15 +252,23 @@ class Stage:
     why: str | None
     tol: float
     max_iter: int
+    last_effort: float = np.inf
 
     def __post_init__(self) -> None:
         self.before, self.began = self.ledger.rounds, self.ledger.seconds
         self.is_new = True
+        self.round_began = time.perf_counter()
 
     @property
     def max_time(self) -> float | None:
         """Seconds left; None without a limit."""
         return self.ledger.seconds_left
+
+    @property
+    def max_effort(self) -> float | None:
+        """Effort left; None without a limit."""
+        limit = self.last_effort
+        return None if np.isinf(limit) else max(limit - self.ledger.budget.effort, 0.0)
 
     @property
     def listener(self) -> Callable[[Record], bool] | None:
@@ -234,6 +306,13 @@ class Stage:
 
     def spent(self, iteration: int) -> Status | None:
         """The limit that is reached after so many rounds of this stage, if any."""
-        if self.max_time == 0.0:
-            return Status.MAX_TIME
-        return Status.MAX_ITER if 0 <= self.max_iter <= iteration else None
+        now = time.perf_counter()
+        last_round, self.round_began = now - self.round_began, now
+        if self.max_time is not None:
+            # Rather a round too few than one too many, and time for the rest.
+            reserve = self.ledger.reserve() + 0.5 * last_round
+            if self.max_time <= min(reserve, 0.5 * (self.ledger.budget.max_time or 0.0)):
+                return Status.MAX_TIME
+        if 0 <= self.max_iter <= iteration:
+            return Status.MAX_ITER
+        return Status.STALLED if self.max_effort == 0.0 else None

@@ -1,5 +1,7 @@
 #include "base/budget.hpp"
 
+#include <cmath>
+
 #include "check.hpp"
 
 namespace psvm {
@@ -12,6 +14,8 @@ TEST(budget, steps_are_unlimited_unless_said) {
   CHECK_EQUAL(budget.max_time, 2.0);
   CHECK(budget.impatient);
   CHECK(budget.max_steps < 0);
+  CHECK(std::isinf(budget.max_effort));
+  CHECK_EQUAL(budget.certificate, 0.0);
 }
 
 TEST(budget, a_record_goes_to_who_listens) {

@@ -51,6 +51,28 @@ TEST(run_control, a_cancelled_run_throws) {
   CHECK_THROWS(Cancelled, run.parallel_for(0, [](std::ptrdiff_t) {}));
 }
 
+TEST(run_control, a_late_run_throws_and_may_go_on) {
+  std::atomic<bool> cancel{false};
+  for (int threads : {1, 2}) {
+    RunControl run(threads, {}, &cancel);
+    const double forever = std::numeric_limits<double>::infinity();
+    run.stop_after(forever, forever);
+    run.check();
+    run.stop_after(0.02, forever);
+    CHECK_THROWS(Late, run.parallel_for(100000, [&](std::ptrdiff_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }));
+    CHECK(run.seconds() >= 0.02);
+    run.stop_after(forever, forever);
+    run.parallel_for(4, [&](std::ptrdiff_t) {});
+    // Sleep is no effort, a loop is.
+    CHECK(run.effort() < run.seconds());
+    run.stop_after(forever, run.effort() + 0.02);
+    CHECK_THROWS(Late, for (;;) run.check());
+  }
+  CHECK(!cancel);
+}
+
 TEST(run_control, polls_here_now_and_then_and_cancels_when_told) {
   std::atomic<bool> cancel{false};
   int polls = 0;

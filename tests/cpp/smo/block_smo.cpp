@@ -33,7 +33,7 @@ void check_optimal(double p, std::size_t n, bool fit_intercept, double tolerance
   TestRun test(1);
   Block<T> block = block_of<T>(problem, kernel.K, fit_intercept);
   const BlockResult result =
-      solve_block<T>(block, PNormHinge(p), 0.0, 0.1 * tolerance, 100000, test.run);
+      solve_block<T>(block, PNormHinge(p), {0.0, 0.1 * tolerance, 100000, infinity}, test.run);
   const std::vector<double> alpha(block.alpha.begin(),
                                   block.alpha.begin() + static_cast<index_t>(n));
   const auto f = problem.decision(kernel.K, alpha);
@@ -72,7 +72,8 @@ TEST(block_smo, a_share_of_the_violation_is_enough) {
   index_t last_steps = 0;
   for (const double share : {0.5, 0.1, 0.01}) {
     Block<double> block = block_of<double>(problem, kernel.K, true);
-    const auto result = solve_block<double>(block, PNormHinge(1.5), share, 0.0, 100000, test.run);
+    const auto result =
+        solve_block<double>(block, PNormHinge(1.5), {share, 0.0, 100000, infinity}, test.run);
     const std::vector<double> alpha(block.alpha.begin(), block.alpha.begin() + 60);
     CHECK(problem.violation(problem.decision(kernel.K, alpha), alpha, true) <=
           1.001 * share * before);
@@ -86,12 +87,14 @@ TEST(block_smo, steps_are_limited) {
   const SmallKernel<double> kernel(60, 3, 16);
   TestRun test(1);
   Block<double> block = block_of<double>(problem, kernel.K, true);
-  CHECK_EQUAL(solve_block<double>(block, PNormHinge(2.0), 0.0, 0.0, 3, test.run).steps, 3);
+  CHECK_EQUAL(solve_block<double>(block, PNormHinge(2.0), {0.0, 0.0, 3, infinity}, test.run).steps,
+              3);
   int changed = 0;
   for (std::size_t i = 0; i < 60; ++i) changed += block.alpha[i] != problem.alpha[i];
   CHECK(changed >= 2 && changed <= 6);
   Block<double> still = block_of<double>(problem, kernel.K, true);
-  CHECK_EQUAL(solve_block<double>(still, PNormHinge(2.0), 0.0, 1e9, 100, test.run).steps, 0);
+  CHECK_EQUAL(
+      solve_block<double>(still, PNormHinge(2.0), {0.0, 1e9, 100, infinity}, test.run).steps, 0);
 }
 
 TEST(block_smo, a_kernel_that_is_not_positive_is_told) {
@@ -100,7 +103,8 @@ TEST(block_smo, a_kernel_that_is_not_positive_is_told) {
   for (std::size_t i = 0; i < 20; ++i) K[i * 21] = -0.3;
   TestRun test(1);
   Block<double> block = block_of<double>(problem, K, true);
-  CHECK(solve_block<double>(block, PNormHinge(2.0), 1e-3, 0.0, 1000, test.run).indefinite);
+  CHECK(solve_block<double>(block, PNormHinge(2.0), {1e-3, 0.0, 1000, infinity}, test.run)
+            .indefinite);
 }
 
 TEST(block_smo, a_dual_without_a_bound_is_told) {
@@ -110,5 +114,31 @@ TEST(block_smo, a_dual_without_a_bound_is_told) {
   problem.alpha.assign(2, 0.0);
   TestRun test(1);
   Block<double> block = block_of<double>(problem, {1.0, 1.0, 1.0, 1.0}, true);
-  CHECK(solve_block<double>(block, PNormHinge(1.0), 1e-3, 0.0, 1000, test.run).unbounded);
+  CHECK(
+      solve_block<double>(block, PNormHinge(1.0), {1e-3, 0.0, 1000, infinity}, test.run).unbounded);
+}
+
+TEST(block_smo, a_dual_that_grows_beyond_all_bounds_is_left_before_it_overflows) {
+  SmallProblem problem(3.0, 20, 17);
+  std::vector<double> K(400, 0.0);
+  for (std::size_t i = 0; i < 20; ++i) K[i * 21] = -10.0;
+  TestRun test(1);
+  Block<double> block = block_of<double>(problem, K, true);
+  const BlockGoal goal{1e-3, 0.0, 1000000, 1e6};
+  const BlockResult result = solve_block<double>(block, PNormHinge(3.0), goal, test.run);
+  CHECK(result.indefinite && result.unbounded && result.gain >= 1e6);
+  for (std::size_t i = 0; i < 20; ++i) CHECK(std::isfinite(block.alpha[i]));
+}
+
+TEST(block_smo, steps_below_the_last_digit_are_not_repeated) {
+  // Scores that differ by less than a step of 1e-16 alpha can mend.
+  SmallProblem problem(1.0, 2, 18, true);
+  problem.cost.assign(2, infinity);
+  problem.alpha.assign(2, 1e17);
+  TestRun test(1);
+  Block<double> block = block_of<double>(problem, {1.0, 0.0, 0.0, 1.0}, true);
+  block.score[0] = block.y[0];
+  block.score[1] = block.y[1];
+  const BlockGoal goal{0.0, -1.0, 1000000, infinity};
+  CHECK(solve_block<double>(block, PNormHinge(1.0), goal, test.run).steps <= 200);
 }

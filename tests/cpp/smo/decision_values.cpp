@@ -107,6 +107,13 @@ TEST(decision_values, rows_left_behind_are_brought_up_to_date) {
   CHECK_EQUAL(values.current_rows(), index_t(80));
   CHECK(values[1] != stale);
   given.check();
+  values.leave_all_but(keep);
+  values.start_over();
+  CHECK(!values.has_stale_rows());
+  CHECK_EQUAL(values[0], 0.0);
+  given.check();
+  values.change_all(given.targets(5), given.test.run);
+  given.check();
 }
 
 TEST(decision_values, adopt_what_a_part_found) {

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from psvm.solvers.linear.newton_rules import MOST_INFINITE
 from psvm.solvers.linear.newton_state import Best, Progress
 
 
@@ -44,5 +45,6 @@ def test_near_the_solution_only_the_gap_counts():
 
 def test_an_infinite_primal_is_on_its_way():
     progress = Progress()
-    for _ in range(5):
+    for _ in range(MOST_INFINITE):
         assert note(progress, np.inf) == 0
+    assert [note(progress, np.inf) for _ in range(3)] == [1, 2, 3]  # but not for ever

@@ -1,5 +1,6 @@
 """``psvm fit``: data in, model out."""
 
+import time
 from typing import Annotated, Any
 
 import typer
@@ -98,7 +99,7 @@ def fit(
         typer.Option(
             "--max-time",
             callback=opt.positive,
-            help="Limit of seconds.",
+            help="Limit of seconds, of everything after reading the file.",
             show_default="none",
             rich_help_panel=opt.LEARNING,
         ),
@@ -138,6 +139,7 @@ def fit(
     check_can_write(output)
     options = ReadOptions(delimiter, not no_header, zero_based)
     training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
+    began = time.perf_counter()
     classifier = train_and_test.new_classifier(
         linear=linear,
         p=p,
@@ -157,6 +159,7 @@ def fit(
         impute=impute,
         proba=proba,
         quiet=quiet,
+        began=began,
     )
     train_and_test.save_model(fitted.model, output)
     if json:

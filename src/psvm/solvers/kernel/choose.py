@@ -19,6 +19,7 @@ Every stage leaves its name in the ``"solver"`` field of its records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,12 +35,14 @@ from psvm.solvers.kernel.candidate import Candidate
 from psvm.solvers.kernel.face import solve_on_face
 from psvm.solvers.kernel.newton import Features, factor_of, features_of, solve_proximal_newton
 from psvm.solvers.kernel.working_set import solve_working_set
-from psvm.solvers.ledger import Ledger, Solution, Status
+from psvm.solvers.ledger import Ledger, OutOfTime, Solution, Status
 
 Array = npt.NDArray[np.float64]
 
 # Rounds of pair steps before Newton takes over: enough for a good start.
 _FEW_ROUNDS = 5
+# Shares of the effort left that the first pair steps and Newton may take where rows are few.
+_FIRST_SHARE, _NEWTON_SHARE = 0.4, 0.8
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
@@ -70,6 +73,7 @@ def solve_kernel(
             rounds=_FEW_ROUNDS if small else -1,
             steps=FEW_STEPS * problem.y.size if few_features else -1,
             impatient=problem.y.size <= RESCUE,
+            share=_FIRST_SHARE,
         )
     if float32:
         best = solve.refined(best)
@@ -79,7 +83,9 @@ def solve_kernel(
     if small or stuck or (few_features and best.certificate.gap > tol):
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):
-        best = solve.working_set(best.alpha, float32=False)
+        last = solve.working_set(best.alpha, float32=False)
+        better = last.certificate.gap <= best.certificate.gap
+        best = last if better else replace(best, status=last.status)
     return solve.closed(best)
 
 
@@ -108,6 +114,11 @@ class _KernelSolve:
         easy = whole <= SMALL or (problem.y.size < whole and problem.y.size <= RESCUE)
         return self.few_features and (problem.hard_margin or not easy)
 
+    @property
+    def pause(self) -> Callable[[], None] | None:
+        """What to do now and then where it takes long to certify."""
+        return None if self.ledger.budget.max_time is None else self.ledger.hurry
+
     def over(self, best: Solution) -> bool:
         """Whether no further stage may or can improve on ``best``."""
         if self.ledger.rounds_left == 0:
@@ -126,8 +137,12 @@ class _KernelSolve:
         steps: int = -1,
         impatient: bool = False,
         decision: Array | None = None,
+        share: float = 1.0,
     ) -> Solution:
-        """Pair steps from ``alpha``, at most ``steps`` in ``rounds`` unless these are negative."""
+        """Pair steps from ``alpha``, at most ``steps`` in ``rounds`` unless these are negative.
+
+        They may take a ``share`` of the effort left.
+        """
         # Aimed just below tol, so that the gap recomputed in float64 is at most tol.
         aim = (0.9 if float32 else 0.99) * self.ledger.budget.tol
         solver = f"working_set_float{32 if float32 else 64}"
@@ -135,7 +150,7 @@ class _KernelSolve:
             self.problem,
             self.kernel,
             alpha,
-            self.ledger.stage(solver, tol=aim, rounds=rounds),
+            self.ledger.stage(solver, tol=aim, rounds=rounds, share=share),
             float32=float32,
             threads=self.threads,
             decision=decision,
@@ -172,7 +187,7 @@ class _KernelSolve:
                 self.problem,
                 features,
                 best,
-                self.ledger.stage("proximal_newton"),
+                self.ledger.stage("proximal_newton", share=_NEWTON_SHARE),
                 polish=self.kernel.size <= SMALL,
                 threads=1 if self.kernel.size <= SMALL else self.threads,
             )
@@ -208,19 +223,29 @@ class _KernelSolve:
         problem, shared = self.problem, self.problem.kernel_row
         dual = problem.y * alpha
         if shared is None:
-            return self.kernel.decision(problem.segments, dual, self.threads, rows=rows)
+            return self.kernel.decision(problem.segments, dual, self.threads, rows, self.pause)
         wanted = shared if rows is None else shared[rows]
         summed = np.zeros(self.kernel.columns(problem.segments).size)
         np.add.at(summed, shared, dual)
         asked = np.zeros(summed.size, dtype=np.bool_)
         asked[wanted] = True
         values = np.empty(summed.size)
-        values[asked] = self.kernel.decision(problem.segments, summed, self.threads, rows=asked)
+        values[asked] = self.kernel.decision(
+            problem.segments, summed, self.threads, asked, self.pause
+        )
         return np.asarray(values[wanted])
 
     def certified(self, found: Candidate) -> Solution:
-        """Certify what a stage found, from decision values in float64."""
-        decision = self.exact_decision(found)
+        """Certify what a stage found, from decision values in float64, if there is time for these.
+
+        Without them nothing is proved.
+        """
+        try:
+            decision = self.exact_decision(found)
+        except OutOfTime:
+            guessed = certify(self.problem, found.alpha, found.decision)
+            nothing = replace(guessed, dual=-np.inf, gap=np.inf)
+            return Solution(lambda: found.alpha, nothing, Status.MAX_TIME, decision=found.decision)
         certificate = certify(self.problem, found.alpha, decision)
         return Solution(lambda: found.alpha, certificate, found.status, decision=decision)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
@@ -37,14 +36,16 @@ def solve_together(
     stops that problem by a true answer. With ``in_order`` problems run one after the other, on the
     calling thread.
     """
-    began = time.perf_counter()
+    budget = budget.over_rows(kernel.size)
     workers = min(kernel.threads, len(problems))
     alone = workers == 1 or in_order
     cancel = _core.Cancel()
 
     def solve(t: int) -> Solution:
-        ledger = Ledger(budget, t, on_round, cancel, began)
         threads = kernel.threads if alone else 1
+        # A hard problem may take twice as much as if all of those left were hard.
+        share = min(1.0, 2.0 * (1 if alone else workers) / (len(problems) - t))
+        ledger = Ledger(budget, t, on_round, cancel, share)
         return solve_kernel(problems[t], kernel, starts[t], ledger, threads=threads)
 
     if alone:

@@ -114,7 +114,8 @@ def solve_linear(
     passes = BlockPasses(rows, problems, numbers, threads, summary.shift, cancel)
     # Small sets are solved as exactly as rounding allows: the order of rows then does not matter.
     small = summary.rows <= SMALL
-    ledgers = [Ledger(budget, t, on_round, cancel) for t in numbers]
+    budget = budget.over_rows(summary.rows)
+    ledgers = [Ledger(budget, t, on_round, cancel, reserve=passes.reserve) for t in numbers]
     with one_blas_thread():
         if name == "semismooth_newton":
             tol = ROUNDING if small else _AIM * budget.tol
@@ -329,7 +330,10 @@ class _Descent:
         if start is not None and start.alpha is not None:
             alpha = passes.take_alpha(t, start.alpha)[0][present]
         tol = _AIM * ledger.budget.tol
-        stage = ledger.stage("coordinate_descent", self.why, tol=tol, rounds=self.limit)
+        share = 0.5 / len(self.ledgers)
+        stage = ledger.stage(
+            "coordinate_descent", self.why, tol=tol, rounds=self.limit, share=share
+        )
         end = solve_coordinate_descent(own, problem, alpha, stage)
         everywhere = np.zeros(problems.codes.size)
         everywhere[present] = end.alpha

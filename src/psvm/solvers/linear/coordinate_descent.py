@@ -36,7 +36,12 @@ def solve_coordinate_descent(
         core_rows(rows),
         problem,
         np.ascontiguousarray(start_alpha, dtype=np.float64),
-        _core.Budget(tol=stage.tol, max_iter=stage.max_iter, max_time=stage.max_time),
+        _core.Budget(
+            tol=stage.tol,
+            max_iter=stage.max_iter,
+            max_time=stage.max_time,
+            max_effort=stage.max_effort,
+        ),
         on_round=stage.listener,
         cancel=stage.ledger.cancel,
     )

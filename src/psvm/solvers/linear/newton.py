@@ -213,7 +213,7 @@ def _begin(task: NewtonTask) -> Generator[Order, Any, State]:
 
 
 def _iterate(task: NewtonTask, state: State) -> Orders:
-    """One iteration. Raises LinAlgError if its system cannot be solved."""
+    """One iteration. Raises LinAlgError if its system cannot be solved, in numbers at least."""
     sigma, gap, nearness = state.sigma, state.best.gap, state.best.nearness
     # 0. Margins add up the rounding of steps: from u itself now and then, and for the last digits.
     if state.best.judged or state.iteration % _REFRESH == 0:
@@ -227,6 +227,8 @@ def _iterate(task: NewtonTask, state: State) -> Orders:
     if state.system is None and _solved(task, state, -float(state.point.gradient @ direction)):
         yield from _recentre(task, state)
         direction = yield from _direction(task, state)
+    if not np.isfinite(direction).all():
+        raise np.linalg.LinAlgError("the system has left the range of numbers")
     state.decrement = max(-float(state.point.gradient @ direction), 0.0)
     # 3. Step.
     tol = max(task.tol, _NEAR)

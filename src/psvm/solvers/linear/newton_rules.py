@@ -6,6 +6,8 @@ import numpy as np
 
 # Iterations: a large p takes about p, separable classes at a large C up to 200.
 MAX_ITERATIONS = 2000
+# ... of them with an infinite primal in a row, before that is no way to a finite one any more.
+MOST_INFINITE = 200
 # Start of sigma in units of 1 / ||x||^2: 1 to 1000 measured alike, none at all twice as slow.
 _SCALE = 10.0
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.solvers.linear.best_pair import relative_gap
+from psvm.solvers.linear.newton_rules import MOST_INFINITE
 from psvm.solvers.linear.passes import Sums
 from psvm.solvers.linear.systems import System
 
@@ -80,6 +81,7 @@ class Progress:
     lowest: float = np.inf  # primal
     smallest: float = np.inf  # decrement at this sigma
     idle: int = 0
+    infinite: int = 0  # primals in a row
     settled: int = 0  # iterations at a gap that is as good as rounding
 
     def note(
@@ -87,8 +89,9 @@ class Progress:
     ) -> None:
         """One more iteration; ``near`` the solution only the gap counts as a gain."""
         smallest = np.inf if new_sigma else self.smallest
-        falling = primal < (1.0 - 1e-6) * self.lowest or not np.isfinite(primal)
-        falling = falling or decrement < 0.99 * smallest
+        falling = primal < (1.0 - 1e-6) * self.lowest or decrement < 0.99 * smallest
+        self.infinite = 0 if np.isfinite(primal) else self.infinite + 1
+        falling = falling or 0 < self.infinite <= MOST_INFINITE
         self.lowest, self.smallest = min(self.lowest, primal), min(smallest, decrement)
         self.idle = 0 if gained or (falling and not near) else self.idle + 1
 

@@ -18,6 +18,7 @@ is a sum over blocks. So the same loop runs over one array, a memory map, or blo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -165,6 +166,7 @@ class BlockPasses:
     inner_products: Array | None = None  # of the rows, where known: then in one block, not shifted
     inside: list[slice] = field(init=False)  # the rows of the problems in each block
     shares: list[dict[int, Any]] = field(init=False)
+    last_seconds: float = field(default=0.0, init=False)  # of a pass
 
     def __post_init__(self) -> None:
         ends = np.cumsum([0, *block_sizes(self.rows)])
@@ -193,6 +195,7 @@ class BlockPasses:
 
     def answer(self, orders: Mapping[int, Order]) -> dict[int, Any]:
         """Answer one order for each of some problems, reading every block once."""
+        began = time.perf_counter()
         answers: dict[int, Any] = {}
         load = any(not isinstance(order, Keep) for order in orders.values())
         for k, shares in enumerate(self.shares):
@@ -202,7 +205,13 @@ class BlockPasses:
                     answers[t] = part
                 else:
                     answers[t] += part
+        if any(isinstance(order, Pass) for order in orders.values()):
+            self.last_seconds = time.perf_counter() - began
         return {t: answers.get(t) for t in orders}
+
+    def reserve(self) -> float:
+        """Seconds that the rest of a fit is likely to take: a pass, and as long to gather alpha."""
+        return 2.0 * self.last_seconds
 
     def _answer_block(
         self, block: Any, shares: dict[int, Any], orders: Mapping[int, Order]
@@ -215,7 +224,10 @@ class BlockPasses:
             if share is None:
                 continue
             if isinstance(order, Keep):
-                share.keep_best(order.linearised, *order.factors)
+                if any(order.factors):
+                    share.keep_best(order.linearised, *order.factors)
+                else:  # whatever alpha is, perhaps not even a number
+                    share.set_best(np.zeros(share.count))
             elif isinstance(order, Gram):
                 # The lower triangle, then padding.
                 gram = core.gram(share, self.shift, self.threads, self.cancel)
