@@ -248,7 +248,7 @@ class BlockSolver {
     const double eta =
         sum -
         2.0 * static_cast<double>(block_.gram[a * static_cast<std::size_t>(block_.stride) + b]);
-    if (eta < -1e-5 * std::abs(sum) - 1e-30) result_.indefinite = true;
+    if (eta < -1e-5 * std::abs(sum)) result_.indefinite = true;
     PairSide side_i{block_.alpha[a], block_.cost[a], block_.slack[a], block_.y[a]};
     PairSide side_j{block_.alpha[b], block_.cost[b], block_.slack[b], -block_.y[b]};
     // The phantom moves for free: as a growing side of infinite cost it sets no limit.

@@ -7,7 +7,8 @@ import pytest
 
 from psvm import _core
 from psvm.mathematics.certificate import Certificate
-from psvm.solvers.ledger import Budget, Ledger, Solution, Status
+from psvm.rows.sizes import FEW_ROWS, MOST_EFFORT
+from psvm.solvers.ledger import Budget, Ledger, OutOfTime, Solution, Status
 
 
 def record(iteration, **rest):
@@ -138,3 +139,34 @@ def test_the_final_status_agrees_with_the_gap(gap, status, indefinite, final):
     assert closed.n_iter == 7
     assert closed.history is ledger.records
     assert closed.alpha.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_few_rows_have_a_limit_of_effort():
+    assert Budget().over_rows(FEW_ROWS).max_effort is None
+    assert Budget().over_rows(FEW_ROWS - 1).max_effort == MOST_EFFORT
+    assert Ledger(Budget()).stage("newton").max_effort is None
+    ledger = Ledger(Budget(max_effort=10.0), share=0.5)
+    assert 4.9 < ledger.effort_left <= 5.0
+    assert 2.4 < ledger.stage("pairs", share=0.5).max_effort <= 2.5
+    spent = Ledger(Budget(max_effort=0.0)).stage("newton")
+    assert spent.max_effort == 0.0
+    assert spent.spent(1) is Status.STALLED
+
+
+def test_effort_is_not_what_others_do():
+    budget = Budget(began=time.perf_counter() - 100.0)
+    assert budget.effort < 50.0  # the process has hardly worked since
+
+
+def test_seconds_are_kept_in_reserve():
+    stage = Ledger(Budget(max_time=10.0, began=time.perf_counter() - 7.0)).stage("newton")
+    assert stage.spent(1) is None
+    ledger = Ledger(Budget(max_time=10.0, began=time.perf_counter() - 7.0), reserve=lambda: 4.0)
+    assert ledger.stage("newton").spent(1) is Status.MAX_TIME
+
+
+def test_hurry_comes_after_some_grace():
+    Ledger(Budget()).hurry()
+    Ledger(Budget(max_time=1.0, began=time.perf_counter() - 1.05)).hurry()
+    with pytest.raises(OutOfTime):
+        Ledger(Budget(max_time=1.0, began=time.perf_counter() - 1.6)).hurry()
