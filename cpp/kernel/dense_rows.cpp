@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
+#include <type_traits>
 
 #include "base/aligned.hpp"
 #include "kernel/dense_tiles.hpp"
@@ -74,8 +75,12 @@ class DensePoints final : public Points<T> {
             panel[k * L + j] = x;
             squared[j] += static_cast<double>(x) * static_cast<double>(x);
           }
+        T* norms = norms_.data() + slot(i0, s);
+        // Floats keep the norms that are closest; of doubles, equal points have no distance.
+        if constexpr (std::is_same_v<T, double>)
+          on_this_cpu<NormLoop<T>, const T*, index_t, T*>(panel, features_, norms);
         for (index_t j = 0; j < count; ++j) {
-          norms_[static_cast<std::size_t>(slot(i0, s) + j)] = static_cast<T>(0.5 * squared[j]);
+          if constexpr (std::is_same_v<T, float>) norms[j] = static_cast<T>(0.5 * squared[j]);
           this->diagonal_[static_cast<std::size_t>(i0 + j)] =
               with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared[j]); });
         }
@@ -139,6 +144,8 @@ class DensePoints final : public Points<T> {
     }
     return norms;
   }
+
+  bool by_differences() const override { return spec_.by_differences.value_or(false); }
 
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
@@ -289,13 +296,19 @@ class DensePoints final : public Points<T> {
 template <class T, class S>
 std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
                                         const KernelSpec& spec, std::vector<index_t> starts) {
-  const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
-  auto points = std::make_unique<DensePoints<T>>(x.columns, spec, std::move(starts));
-  points->set_points([&](index_t i, index_t k) {
-    const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
-    return scale * (shift ? value - shift[k] : value);
+  return packed_well<T>(spec, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
+    auto points = std::make_unique<DensePoints<T>>(x.columns, chosen, starts);
+    with_kernel(chosen, [&](auto kernel) {
+      const double scale = kernel.feature_scale(chosen);
+      const bool shifted =
+          shift && (sizeof(T) < sizeof(double) || decltype(kernel)::accumulate == Accumulate::dot);
+      points->set_points([&](index_t i, index_t k) {
+        const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
+        return scale * (shifted ? value - shift[k] : value);
+      });
+    });
+    return points;
   });
-  return points;
 }
 
 #define PSVM_DENSE(T, S)                                                               \

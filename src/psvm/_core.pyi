@@ -66,6 +66,7 @@ class _Kernel:
         coef0: float,
         degree: int,
         starts: Sequence[int],
+        by_differences: bool | None = None,
     ) -> Self: ...
     @classmethod
     def csr(
@@ -79,6 +80,7 @@ class _Kernel:
         coef0: float,
         degree: int,
         starts: Sequence[int],
+        by_differences: bool | None = None,
     ) -> Self: ...
     @classmethod
     def matrix(cls, values: npt.NDArray[Any], starts: Sequence[int]) -> Self: ...
@@ -115,6 +117,8 @@ class _Kernel:
         threads: int,
         source: Self,
     ) -> Array: ...
+    @property
+    def by_differences(self) -> bool: ...
     def half_squared_norms(self) -> Array: ...
 
 class Kernel32(_Kernel): ...
