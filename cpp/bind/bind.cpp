@@ -352,6 +352,7 @@ NB_MODULE(_core, m) {
     constexpr const char* names[] = {"baseline", "avx2", "avx512"};
     return names[static_cast<int>(this_cpu())];
   });
+  m.attr("MOST_CANCELLED") = most_cancelled;
   bind_linear_rows(m);
   bind_coordinate_descent(m);
   bind_fold_path(m);

@@ -49,6 +49,7 @@ class FoldProblem:
     ) -> None: ...
 
 OUTSIDE_MARGIN: float  # how far outside the margin a row is no support vector
+MOST_CANCELLED: float  # terms times exponent from which rbf sums differences
 
 class Precision:
     def __init__(
