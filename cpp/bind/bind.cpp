@@ -305,6 +305,8 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
       },
       "coef"_a, "threads"_a);
   cls.def("combine", &combine<T>, "rows"_a, "coef"_a, "threads"_a, "source"_a);
+  cls.def_prop_ro("cancellation",
+                  [](const Kernel<T>& kernel) { return as_points(kernel).cancellation(); });
   cls.def_prop_ro("by_differences",
                   [](const Kernel<T>& kernel) { return as_points(kernel).by_differences(); });
   cls.def("half_squared_norms", [](const Kernel<T>& kernel) {

@@ -1,10 +1,11 @@
 // Kernel rows of dense features. Columns are packed in panels of d x lanes, rows on demand in panels of
 // d x tile_rows; register tiles (dense_tiles.hpp) do the rest.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <string_view>
-#include <type_traits>
 
 #include "base/aligned.hpp"
 #include "kernel/dense_tiles.hpp"
@@ -76,11 +77,10 @@ class DensePoints final : public Points<T> {
             squared[j] += static_cast<double>(x) * static_cast<double>(x);
           }
         T* norms = norms_.data() + slot(i0, s);
-        // Floats keep the norms that are closest; of doubles, equal points have no distance.
-        if constexpr (std::is_same_v<T, double>)
+        if constexpr (!norms_first<T>)
           on_this_cpu<NormLoop<T>, const T*, index_t, T*>(panel, features_, norms);
         for (index_t j = 0; j < count; ++j) {
-          if constexpr (std::is_same_v<T, float>) norms[j] = static_cast<T>(0.5 * squared[j]);
+          if constexpr (norms_first<T>) norms[j] = static_cast<T>(0.5 * squared[j]);
           this->diagonal_[static_cast<std::size_t>(i0 + j)] =
               with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared[j]); });
         }
@@ -145,6 +145,13 @@ class DensePoints final : public Points<T> {
     return norms;
   }
 
+  double cancellation() const override {
+    double largest = 0.0;
+    for (const double norm : norms_)
+      largest =
+          std::isnan(norm) ? std::numeric_limits<double>::infinity() : std::max(largest, norm);
+    return largest * static_cast<double>(features_ + 2);
+  }
   bool by_differences() const override { return spec_.by_differences.value_or(false); }
 
   std::unique_ptr<Points<T>> pick(Rows rows) const override {

@@ -45,8 +45,7 @@ struct Tile {
   static PSVM_INLINE void entries(const TileJob<T>& job, const Kernel& kernel, index_t row0,
                                   index_t col0, V (&entry)[R][N]) {
     accumulate(job, row0, col0, entry);
-    if constexpr (Kernel::uses_norms) {
-      // After all products: norms that were summed the same way cancel exactly.
+    if constexpr (Kernel::uses_norms && !norms_first<T>) {
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v) {
         const V norm = load<V>(job.col_norms + col0 + v * W);
@@ -90,10 +89,18 @@ struct Tile {
     const index_t d = job.features;
     const T* row_panel = job.row_panels + row0 * d;
     const T* col_panel = job.col_panels + col0 * d;
-#pragma GCC unroll 12
-    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < N; ++v) sum[r][v] = V{};
+    for (int v = 0; v < N; ++v) {
+      V norm{};
+      if constexpr (Kernel::uses_norms && norms_first<T>)
+        norm = load<V>(job.col_norms + col0 + v * W);
+#pragma GCC unroll 12
+      for (int r = 0; r < R; ++r)
+        if constexpr (Kernel::uses_norms && norms_first<T>)
+          sum[r][v] = -(norm + job.row_norms[row0 + r]);
+        else
+          sum[r][v] = V{};
+    }
     for (index_t k = 0; k < d; ++k) {
       V column[N];
 #pragma GCC unroll 4

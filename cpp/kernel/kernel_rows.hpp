@@ -104,6 +104,9 @@ class Points : public KernelRows<T> {
   }
   // Half the squared norm of every point, as scaled and shifted here.
   virtual std::vector<double> half_squared_norms() const = 0;
+  // The largest half squared norm times its terms (and two): what <x,z> - |x|^2/2 - |z|^2/2 may lose;
+  // infinite after an overflow.
+  virtual double cancellation() const = 0;
   // Whether distances are summed from differences where products would do.
   virtual bool by_differences() const { return false; }
   // Some of the points as columns of their own, in the given order and one segment.
@@ -146,27 +149,18 @@ void Points<T>::combine_cross(const Points<T>& from, Rows rows, const T* coef, i
   }
 }
 
-// The exponent of rbf from products, <x,z> - |x|^2/2 - |z|^2/2, errs by up to 4 u (terms + 2) times the
-// largest half squared norm: at this limit of the product of these two by 2e-10 (u = 2^-53). Beyond it
-// points in double take differences, at half the speed. Rows and columns need the same kind: of a column
-// with a larger norm than all rows have, the distance is large, too, and cancels nothing.
+// The exponent of rbf from products errs by at most 4 u `cancellation()` (u = 2^-53), at this limit by
+// 2e-10. Beyond it points in double take differences, at half the speed. Rows and columns need the same
+// kind: of a column with a larger norm than all rows have the distance is large, too, and cancels
+// nothing.
 constexpr double most_cancelled = 0x1p19;
-
-template <class T>
-bool cancels(const Points<T>& points) {
-  const auto norms = points.half_squared_norms();
-  const auto fits = [&](double norm) {  // not a number, after overflow, does not
-    return (points.work_per_entry() + 2.0) * norm <= most_cancelled;
-  };
-  return !std::all_of(norms.begin(), norms.end(), fits);
-}
 
 // Points as `pack` packs them for a kernel, by differences where that is left open and needed.
 template <class T, class Pack>
 std::unique_ptr<Points<T>> packed_well(KernelSpec spec, const Pack& pack) {
   std::unique_ptr<Points<T>> points = pack(spec);
   if (sizeof(T) < sizeof(double) || spec.name != "rbf" || spec.by_differences) return points;
-  spec.by_differences = cancels(*points);
+  spec.by_differences = points->cancellation() > most_cancelled;
   return *spec.by_differences ? pack(spec) : std::move(points);
 }
 

@@ -7,6 +7,8 @@
 // A distance is what a row and a column have in common taken from their norms. Where little is left of
 // these, digits are lost, and the differences of all features are summed instead.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <type_traits>
@@ -76,6 +78,9 @@ void find_features(const GroupJob<T, I>& job) {
 template <class T, class I, class Kernel, int N>
 struct GroupLoop {
   static constexpr Accumulate how = Kernel::accumulate;
+  // A sum of absolute values loses few digits to its norms: in float no more than the rows have lost.
+  static constexpr bool may_cancel = how == Accumulate::squared_distance ||
+                                     (how == Accumulate::absolute_distance && !norms_first<T>);
 
   template <class Arch>
   static PSVM_INLINE void run(const GroupJob<T, I>* job, const Kernel* kernel) {
@@ -121,6 +126,8 @@ struct GroupLoop {
 #pragma GCC unroll 8
     for (int v = 0; v < N; ++v) {
       sum[v] = V{};
+      if constexpr (Kernel::uses_norms && norms_first<T>)
+        sum[v] = -(load<V>(job.row_norms + v * W) + job.col_norms[j]);
       if constexpr (how == Accumulate::absolute_distance)
         sum[v] = load<V>(job.row_absolute + v * W);
     }
@@ -136,37 +143,41 @@ struct GroupLoop {
           sum[v] += x * own;
       }
     }
-    if constexpr (Kernel::uses_norms)
+    if constexpr (Kernel::uses_norms && !norms_first<T>)
 #pragma GCC unroll 8
       for (int v = 0; v < N; ++v) sum[v] -= load<V>(job.row_norms + v * W) + job.col_norms[j];
-    if constexpr (how != Accumulate::dot) check_cancellation<Arch>(job, j, sum);
+    if constexpr (may_cancel)
+      check_cancellation<Arch>(job, j, sum);
+    else if constexpr (how == Accumulate::absolute_distance)
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) sum[v] = vmax<V>(sum[v], V{});
   }
 
   // Turns products into squared distances, and sums again for rows that are close to the column.
   template <class Arch, class V = Vec<T, Arch>>
   static PSVM_INLINE void check_cancellation(const GroupJob<T, I>& job, index_t j, V (&sum)[N]) {
     constexpr int G = group_rows<T, Arch, N>, W = width<V>;
-    bool far = true;
-    V limit[N];
+    const auto limit = [&](int v) PSVM_INLINED {
+      if constexpr (how == Accumulate::squared_distance)
+        return (load<V>(job.row_norms + v * W) + job.col_norms[j]) * T(2.0 * close_share);
+      else
+        return (load<V>(job.row_absolute + v * W) + job.col_absolute[j]) * T(close_share);
+    };
+    Mask<V> far{};
 #pragma GCC unroll 8
     for (int v = 0; v < N; ++v) {
-      V norms;
-      if constexpr (how == Accumulate::squared_distance) {
-        norms = T(2) * (load<V>(job.row_norms + v * W) + job.col_norms[j]);
-        sum[v] = norms - T(2) * sum[v];
-      } else {
-        norms = load<V>(job.row_absolute + v * W) + job.col_absolute[j];
-      }
-      limit[v] = norms * T(close_share);
-      far = far && all_hold<V>(greater<V>(sum[v], limit[v]));
+      if constexpr (how == Accumulate::squared_distance)
+        sum[v] = T(2) * (load<V>(job.row_norms + v * W) + job.col_norms[j] - sum[v]);
+      const Mask<V> own = greater<V>(sum[v], limit(v));
+      far = v ? static_cast<Mask<V>>(far & own) : own;
     }
-    if (far) return;
+    if (all_hold<V>(far)) return;
     // In memory, so that the loops above stay in registers.
     alignas(64) T sums[G], limits[G];
 #pragma GCC unroll 8
     for (int v = 0; v < N; ++v) {
       store<V>(sums + v * W, sum[v]);
-      store<V>(limits + v * W, limit[v]);
+      store<V>(limits + v * W, limit(v));
     }
     sum_again<Arch>(job, j, limits, sums);
 #pragma GCC unroll 8
@@ -265,8 +276,7 @@ class SparsePoints final : public Points<T> {
     }
     offsets_.push_back(static_cast<index_t>(data_.size()));
     norms_.push_back(static_cast<T>(0.5 * squared));
-    // Floats keep the norm that is closest; of doubles, equal points have no distance.
-    if constexpr (std::is_same_v<T, double>)
+    if constexpr (!norms_first<T>)
       on_this_cpu<PointNormLoop<T>, const T*, index_t, T*>(data_.data() + offsets_.end()[-2], count,
                                                            &norms_.back());
     absolute_.push_back(static_cast<T>(absolute));
@@ -322,6 +332,15 @@ class SparsePoints final : public Points<T> {
     return std::vector<double>(norms_.begin(), norms_.end());
   }
 
+  double cancellation() const override {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < norms_.size(); ++i) {
+      const auto terms = static_cast<double>(offsets_[i + 1] - offsets_[i] + 2);
+      const double own = terms * static_cast<double>(norms_[i]);
+      largest = std::isnan(own) ? std::numeric_limits<double>::infinity() : std::max(largest, own);
+    }
+    return largest;
+  }
   bool by_differences() const override { return spec_.by_differences.value_or(false); }
 
   std::unique_ptr<Points<T>> pick(Rows rows) const override {

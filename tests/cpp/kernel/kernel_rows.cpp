@@ -28,6 +28,7 @@ class PlainStorage final : public Points<double> {
         out[j] += coef[r] * entry(source, rows[r], begin(segment) + j);
   }
   std::vector<double> half_squared_norms() const override { return diagonal_; }
+  double cancellation() const override { return 0.0; }
   std::unique_ptr<Points<double>> pick(Rows rows) const override {
     check::PlainPoints chosen(static_cast<index_t>(rows.size()), plain_.features, 0);
     for (std::size_t a = 0; a < rows.size(); ++a)

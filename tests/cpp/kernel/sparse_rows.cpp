@@ -64,6 +64,7 @@ TEST(sparse_rows, work_is_the_mean_number_of_nonzeros) {
   const auto points =
       sparse_points<double, double, std::int32_t>(rows, check::spec_of("linear"), {0, 4});
   CHECK_EQUAL(points->work_per_entry(), 0.75);
+  CHECK_EQUAL(points->cancellation(), 0.5 * 9.0 * 3.0);
   CHECK_EQUAL(points->diagonal()[0], 5.0);
   CHECK_EQUAL(points->diagonal()[1], 0.0);
 }
