@@ -250,33 +250,37 @@ void bind_features(Class& cls) {
   cls.def_static(
       "dense",
       [](const Matrix<S>& x, std::optional<Vector<double>> shift, std::string name, double gamma,
-         double coef0, int degree, std::vector<index_t> starts) {
+         double coef0, int degree, std::vector<index_t> starts,
+         std::optional<bool> by_differences) {
         check_starts(starts, x.shape(0));
         if (shift && shift->shape(0) != x.shape(1))
           throw nb::value_error("shift has the wrong length");
-        return Kernel<T>{
-            dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
-                               {std::move(name), gamma, coef0, degree}, std::move(starts)),
-            nb::none(), static_cast<index_t>(x.shape(1))};
+        return Kernel<T>{dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
+                                            {std::move(name), gamma, coef0, degree, by_differences},
+                                            std::move(starts)),
+                         nb::none(), static_cast<index_t>(x.shape(1))};
       },
       "x"_a.noconvert(),  // converted, rows would lose digits to the first overload
-      "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
+      "shift"_a.none(), "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a,
+      "by_differences"_a.none() = nb::none());
   const auto csr = [&]<class I>(I) {
     cls.def_static(
         "csr",
         [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
            index_t features, std::string name, double gamma, double coef0, int degree,
-           std::vector<index_t> starts) {
+           std::vector<index_t> starts, std::optional<bool> by_differences) {
           check_csr(data, indices, indptr);
           check_starts(starts, indptr.shape(0) - 1);
           const SparseArray<S, I> x{data.data(), indices.data(), indptr.data(),
                                     static_cast<index_t>(indptr.shape(0)) - 1, features};
           return Kernel<T>{
-              sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree}, std::move(starts)),
+              sparse_points<T, S, I>(x, {std::move(name), gamma, coef0, degree, by_differences},
+                                     std::move(starts)),
               nb::none(), features};
         },
         "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "features"_a,
-        "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a);
+        "name"_a, "gamma"_a, "coef0"_a, "degree"_a, "starts"_a,
+        "by_differences"_a.none() = nb::none());
   };
   csr(std::int32_t{});
   csr(std::int64_t{});
@@ -330,6 +334,10 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
       },
       "coef"_a, "threads"_a);
   cls.def("combine", &combine<T>, "rows"_a, "coef"_a, "threads"_a, "source"_a);
+  cls.def_prop_ro("cancellation",
+                  [](const Kernel<T>& kernel) { return as_points(kernel).cancellation(); });
+  cls.def_prop_ro("by_differences",
+                  [](const Kernel<T>& kernel) { return as_points(kernel).by_differences(); });
   cls.def("half_squared_norms", [](const Kernel<T>& kernel) {
     std::vector<double> norms = as_points(kernel).half_squared_norms();
     const std::size_t n = norms.size();
@@ -379,6 +387,7 @@ NB_MODULE(_core, m) {
     constexpr const char* names[] = {"baseline", "avx2", "avx512"};
     return names[static_cast<int>(this_cpu())];
   });
+  m.attr("MOST_CANCELLED") = most_cancelled;
   bind_linear_rows(m);
   bind_coordinate_descent(m);
   bind_fold_path(m);

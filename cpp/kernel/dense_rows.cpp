@@ -1,7 +1,9 @@
 // Kernel rows of dense features. Columns are packed in panels of d x lanes, rows on demand in panels of
 // d x tile_rows; register tiles (dense_tiles.hpp) do the rest.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -74,8 +76,11 @@ class DensePoints final : public Points<T> {
             panel[k * L + j] = x;
             squared[j] += static_cast<double>(x) * static_cast<double>(x);
           }
+        T* norms = norms_.data() + slot(i0, s);
+        if constexpr (!norms_first<T>)
+          on_this_cpu<NormLoop<T>, const T*, index_t, T*>(panel, features_, norms);
         for (index_t j = 0; j < count; ++j) {
-          norms_[static_cast<std::size_t>(slot(i0, s) + j)] = static_cast<T>(0.5 * squared[j]);
+          if constexpr (norms_first<T>) norms[j] = static_cast<T>(0.5 * squared[j]);
           this->diagonal_[static_cast<std::size_t>(i0 + j)] =
               with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared[j]); });
         }
@@ -139,6 +144,15 @@ class DensePoints final : public Points<T> {
     }
     return norms;
   }
+
+  double cancellation() const override {
+    double largest = 0.0;
+    for (const double norm : norms_)
+      largest =
+          std::isnan(norm) ? std::numeric_limits<double>::infinity() : std::max(largest, norm);
+    return largest * static_cast<double>(features_ + 2);
+  }
+  bool by_differences() const override { return spec_.by_differences.value_or(false); }
 
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
@@ -289,13 +303,19 @@ class DensePoints final : public Points<T> {
 template <class T, class S>
 std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
                                         const KernelSpec& spec, std::vector<index_t> starts) {
-  const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
-  auto points = std::make_unique<DensePoints<T>>(x.columns, spec, std::move(starts));
-  points->set_points([&](index_t i, index_t k) {
-    const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
-    return scale * (shift ? value - shift[k] : value);
+  return packed_well<T>(spec, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
+    auto points = std::make_unique<DensePoints<T>>(x.columns, chosen, starts);
+    with_kernel(chosen, [&](auto kernel) {
+      const double scale = kernel.feature_scale(chosen);
+      const bool shifted =
+          shift && (sizeof(T) < sizeof(double) || decltype(kernel)::accumulate == Accumulate::dot);
+      points->set_points([&](index_t i, index_t k) {
+        const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
+        return scale * (shifted ? value - shift[k] : value);
+      });
+    });
+    return points;
   });
-  return points;
 }
 
 #define PSVM_DENSE(T, S)                                                               \

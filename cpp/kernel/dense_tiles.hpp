@@ -45,6 +45,14 @@ struct Tile {
   static PSVM_INLINE void entries(const TileJob<T>& job, const Kernel& kernel, index_t row0,
                                   index_t col0, V (&entry)[R][N]) {
     accumulate(job, row0, col0, entry);
+    if constexpr (Kernel::uses_norms && !norms_first<T>) {
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) {
+        const V norm = load<V>(job.col_norms + col0 + v * W);
+#pragma GCC unroll 12
+        for (int r = 0; r < R; ++r) entry[r][v] -= norm + job.row_norms[row0 + r];
+      }
+    }
 #pragma GCC unroll 12
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
@@ -81,15 +89,15 @@ struct Tile {
     const index_t d = job.features;
     const T* row_panel = job.row_panels + row0 * d;
     const T* col_panel = job.col_panels + col0 * d;
-    const T *row_norms = job.row_norms + row0, *col_norms = job.col_norms + col0;
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) {
       V norm{};
-      if constexpr (Kernel::uses_norms) norm = load<V>(col_norms + v * W);
+      if constexpr (Kernel::uses_norms && norms_first<T>)
+        norm = load<V>(job.col_norms + col0 + v * W);
 #pragma GCC unroll 12
       for (int r = 0; r < R; ++r)
-        if constexpr (Kernel::uses_norms)
-          sum[r][v] = -(norm + row_norms[r]);
+        if constexpr (Kernel::uses_norms && norms_first<T>)
+          sum[r][v] = -(norm + job.row_norms[row0 + r]);
         else
           sum[r][v] = V{};
     }
@@ -113,6 +121,23 @@ struct Tile {
           }
         }
       }
+    }
+  }
+};
+
+// Half squared norms of the columns of a panel, summed as products in a tile are.
+template <class T>
+struct NormLoop {
+  template <class Arch>
+  static PSVM_INLINE void run(const T* panel, index_t features, T* norms) {
+    using V = Vec<T, Arch>;
+    for (int at = 0; at < lanes<T>; at += width<V>) {
+      V sum{};
+      for (index_t k = 0; k < features; ++k) {
+        const V column = load<V>(panel + k * lanes<T> + at);
+        sum += column * column;
+      }
+      store<V>(norms + at, sum * T(0.5));
     }
   }
 };

@@ -2,13 +2,18 @@
 //
 // Features are scaled once (`feature_scale`), so that finishing needs no further constant:
 //   rbf          exp2(<x,z> - |x|^2/2 - |z|^2/2)   with x scaled by sqrt(2 gamma log2 e)
-//   laplacian    exp2(-|x - z|_1)                  with x scaled by gamma log2 e
-//   exponential  exp2(-|x - z|_2)                  with x scaled by gamma log2 e
 //   poly         (<x,z> + coef0)^degree            with x scaled by sqrt(gamma)
 //   sigmoid      tanh(<x,z> + coef0)               with x scaled by sqrt(gamma)
+// or, where differences are summed, by a power of two, which leaves every difference exact:
+//   rbf          exp2(-rest |x - z|_2^2)           where norms would cancel (`by_differences`)
+//   laplacian    exp2(-rest |x - z|_1)
+//   exponential  exp2(-rest |x - z|_2)
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -21,12 +26,37 @@ struct KernelSpec {
   std::string name;
   double gamma = 1.0, coef0 = 0.0;
   int degree = 3;
+  // Whether rbf sums squared differences of features; unless said, points decide by their norms.
+  std::optional<bool> by_differences = std::nullopt;
 };
 
 // How one feature of a row r and of columns c enters the sum.
 enum class Accumulate { dot, squared_distance, absolute_distance };
 
-// A kernel has: `accumulate`; `uses_norms`, whether sums start at -(|x|^2 + |z|^2)/2; and `finish`.
+constexpr double log2_e = 1.4426950408889634;
+
+// A width, in powers of two, as a power of two to scale features by and the rest of it, a factor of the
+// distance or (`of_squares`) of the squared distance. Never above 1, so that no feature overflows.
+struct Width {
+  double scale, rest;
+
+  explicit Width(double gamma, bool of_squares = false) {
+    const double whole = gamma * log2_e;
+    const int exponent = std::clamp(std::ilogb(whole), -1000, 0) / (of_squares ? 2 : 1);
+    scale = std::ldexp(1.0, exponent);
+    rest =
+        std::min(whole / (of_squares ? scale * scale : scale), std::numeric_limits<double>::max());
+  }
+};
+
+// A kernel has: `accumulate`; `uses_norms`, whether (|x|^2 + |z|^2)/2 is subtracted; and `finish`.
+//
+// Norms are subtracted before the products are added, which is faster (rbf of 8 features: by 7 %, of 2
+// nonzeros by 12 %), or after: norms of double are summed exactly as products are, so that they cancel
+// to the last bit for equal points.
+template <class T>
+inline constexpr bool norms_first = sizeof(T) < sizeof(double);
+
 struct Linear {
   static constexpr Accumulate accumulate = Accumulate::dot;
   static constexpr bool uses_norms = false;
@@ -43,33 +73,48 @@ struct Rbf {
   static constexpr bool uses_norms = true;
   explicit Rbf(const KernelSpec&) {}
   static double feature_scale(const KernelSpec& spec) {
-    return std::sqrt(2.0 * spec.gamma * 1.4426950408889634);
+    return std::sqrt(2.0 * spec.gamma * log2_e);
   }
   template <class V>
   PSVM_INLINE V finish(V sum) const {
-    return exp2_of<V>(vmin<V>(sum, V{}));
+    // Not a number only where norms overflow: 2^sum is then 0, because of the order of the two.
+    return exp2_of<V>(vmin<V>(V{}, sum));
+  }
+};
+
+struct RbfOfDifferences {
+  static constexpr Accumulate accumulate = Accumulate::squared_distance;
+  static constexpr bool uses_norms = false;
+  explicit RbfOfDifferences(const KernelSpec& spec) : rest(Width(spec.gamma, true).rest) {}
+  static double feature_scale(const KernelSpec& spec) { return Width(spec.gamma, true).scale; }
+  double rest;
+  template <class V>
+  PSVM_INLINE V finish(V sum) const {
+    return exp2_of<V>(sum * static_cast<Scalar<V>>(-rest));
   }
 };
 
 struct Laplacian {
   static constexpr Accumulate accumulate = Accumulate::absolute_distance;
   static constexpr bool uses_norms = false;
-  explicit Laplacian(const KernelSpec&) {}
-  static double feature_scale(const KernelSpec& spec) { return spec.gamma * 1.4426950408889634; }
+  explicit Laplacian(const KernelSpec& spec) : rest(Width(spec.gamma).rest) {}
+  static double feature_scale(const KernelSpec& spec) { return Width(spec.gamma).scale; }
+  double rest;
   template <class V>
   PSVM_INLINE V finish(V sum) const {
-    return exp2_of<V>(-sum);
+    return exp2_of<V>(sum * static_cast<Scalar<V>>(-rest));
   }
 };
 
 struct Exponential {
   static constexpr Accumulate accumulate = Accumulate::squared_distance;
   static constexpr bool uses_norms = false;
-  explicit Exponential(const KernelSpec&) {}
-  static double feature_scale(const KernelSpec& spec) { return spec.gamma * 1.4426950408889634; }
+  explicit Exponential(const KernelSpec& spec) : rest(Width(spec.gamma).rest) {}
+  static double feature_scale(const KernelSpec& spec) { return Width(spec.gamma).scale; }
+  double rest;
   template <class V>
   PSVM_INLINE V finish(V sum) const {
-    return exp2_of<V>(-vsqrt<V>(sum));
+    return exp2_of<V>(vsqrt<V>(sum) * static_cast<Scalar<V>>(-rest));
   }
 };
 
@@ -99,7 +144,7 @@ struct Sigmoid {
     // tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|): no overflow, odd symmetry kept.
     using T = Scalar<V>;
     const V x = sum + static_cast<T>(coef0);
-    const V e = exp2_of<V>(vabs<V>(x) * static_cast<T>(-2.0 * 1.4426950408889634));
+    const V e = exp2_of<V>(vabs<V>(x) * static_cast<T>(-2.0 * log2_e));
     const V magnitude = (T(1) - e) / (T(1) + e);
     return x < V{} ? -magnitude : magnitude;
   }
@@ -119,6 +164,8 @@ double diagonal_entry(const Kernel& kernel, double squared) {
 template <class Action>
 auto with_kernel(const KernelSpec& spec, const Action& action) {
   if (spec.name == "linear") return action(Linear(spec));
+  if (spec.name == "rbf" && spec.by_differences.value_or(false))
+    return action(RbfOfDifferences(spec));
   if (spec.name == "rbf") return action(Rbf(spec));
   if (spec.name == "poly") return action(Poly(spec));
   if (spec.name == "sigmoid") return action(Sigmoid(spec));

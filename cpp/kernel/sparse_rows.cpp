@@ -4,12 +4,15 @@
 // once and serves the whole group with a few vector operations each. Nonzeros are kept as
 // given (rbf is not centred: that would fill the matrix).
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <type_traits>
 
 #include "base/aligned.hpp"
 #include "kernel/kernel_rows.hpp"
+#include "kernel/sparse_groups.hpp"
 
 namespace psvm {
 namespace {
@@ -21,9 +24,6 @@ constexpr int group_registers = 8, wide_registers = 4, few_registers = 2;
 // Bytes of a buffer that is too large (mnist, 784 features: 10 ns an entry with 8 registers, 8 with 4).
 constexpr index_t large_buffer = 128 * 1024;
 
-template <class T, class Arch, int registers>
-inline constexpr int group_rows = registers * width<Vec<T, Arch>>;
-
 template <class T, int registers>
 int group_rows_here() {
   switch (this_cpu()) {
@@ -32,94 +32,6 @@ int group_rows_here() {
     default: return group_rows<T, Baseline, registers>;
   }
 }
-
-template <class T, class I>
-struct GroupJob {
-  const T* buffer;        // d x group: the scattered rows
-  const T* row_norms;     // half squared norms, padded
-  const T* row_absolute;  // sums of absolute values, padded
-  const T* coef;          // padded with 0; null to store
-  index_t rows;           // true number of rows of the group
-  const T* data;          // of all columns
-  const I* indices;
-  const index_t* offsets;  // of the first column of this job, one more than columns
-  const T* col_norms;
-  index_t columns;
-  T* stored;
-  index_t stride;
-  double* applied;
-  // If not null, entries are applied mirrored as well: row_sums[r] += sum_j col_coef[j] K_rj, padded.
-  const T* col_coef;
-  T* row_sums;
-};
-
-template <class T, class I, class Kernel, int N>
-struct GroupLoop {
-  template <class Arch>
-  static PSVM_INLINE void run(const GroupJob<T, I>* job, const Kernel* kernel) {
-    using V = Vec<T, Arch>;
-    constexpr int G = group_rows<T, Arch, N>, W = width<V>;
-    constexpr int columns_at_once = lanes<T>;
-    constexpr Accumulate how = Kernel::accumulate;
-    alignas(64) T tile[columns_at_once * G];
-    for (index_t j0 = 0; j0 < job->columns; j0 += columns_at_once) {
-      const index_t used = std::min<index_t>(columns_at_once, job->columns - j0);
-      for (index_t c = 0; c < used; ++c) {
-        const index_t j = j0 + c;
-        V sum[N];
-#pragma GCC unroll 8
-        for (int v = 0; v < N; ++v) {
-          sum[v] = V{};
-          if constexpr (Kernel::uses_norms)
-            sum[v] = -(load<V>(job->row_norms + v * W) + job->col_norms[j]);
-          if constexpr (how == Accumulate::absolute_distance)
-            sum[v] = load<V>(job->row_absolute + v * W);
-        }
-        for (index_t at = job->offsets[j]; at < job->offsets[j + 1]; ++at) {
-          const T* rows = job->buffer + static_cast<index_t>(job->indices[at]) * G;
-          const V own = splat<V>(job->data + at);
-#pragma GCC unroll 8
-          for (int v = 0; v < N; ++v) {
-            const V x = load<V>(rows + v * W);
-            if constexpr (how == Accumulate::absolute_distance)
-              sum[v] += vabs<V>(x - own) - vabs<V>(x);
-            else
-              sum[v] += x * own;
-          }
-        }
-        T* entries = tile + c * G;
-#pragma GCC unroll 8
-        for (int v = 0; v < N; ++v) {
-          if constexpr (how == Accumulate::absolute_distance) sum[v] = vmax<V>(sum[v], V{});
-          if constexpr (how == Accumulate::squared_distance) {
-            // What is left of equal rows after cancellation is rounding, not distance.
-            const V norms = load<V>(job->row_norms + v * W) + job->col_norms[j];
-            const V squared = T(2) * (norms - sum[v]);
-            sum[v] = squared > norms * (8 * std::numeric_limits<T>::epsilon()) ? squared : V{};
-          }
-          store<V>(entries + v * W, kernel->template finish<V>(sum[v]));
-        }
-        if (job->coef) {
-          V total{};
-          for (int v = 0; v < N; ++v)
-            total += load<V>(entries + v * W) * load<V>(job->coef + v * W);
-          job->applied[j] += static_cast<double>(sum_of<V>(total));
-        }
-        if (job->col_coef) {
-          const V own = splat<V>(job->col_coef + j);
-#pragma GCC unroll 8
-          for (int v = 0; v < N; ++v)
-            store<V>(job->row_sums + v * W,
-                     load<V>(job->row_sums + v * W) + load<V>(entries + v * W) * own);
-        }
-      }
-      if (!job->coef)
-        for (index_t r = 0; r < job->rows; ++r)
-          for (index_t c = 0; c < used; ++c)
-            job->stored[r * job->stride + j0 + c] = tile[c * G + r];
-    }
-  }
-};
 
 }  // namespace
 
@@ -148,6 +60,9 @@ class SparsePoints final : public Points<T> {
     }
     offsets_.push_back(static_cast<index_t>(data_.size()));
     norms_.push_back(static_cast<T>(0.5 * squared));
+    if constexpr (!norms_first<T>)
+      on_this_cpu<PointNormLoop<T>, const T*, index_t, T*>(data_.data() + offsets_.end()[-2], count,
+                                                           &norms_.back());
     absolute_.push_back(static_cast<T>(absolute));
     this->diagonal_.push_back(
         with_kernel(spec_, [&](auto kernel) { return diagonal_entry(kernel, squared); }));
@@ -201,6 +116,17 @@ class SparsePoints final : public Points<T> {
     return std::vector<double>(norms_.begin(), norms_.end());
   }
 
+  double cancellation() const override {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < norms_.size(); ++i) {
+      const auto terms = static_cast<double>(offsets_[i + 1] - offsets_[i] + 2);
+      const double own = terms * static_cast<double>(norms_[i]);
+      largest = std::isnan(own) ? std::numeric_limits<double>::infinity() : std::max(largest, own);
+    }
+    return largest;
+  }
+  bool by_differences() const override { return spec_.by_differences.value_or(false); }
+
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
     auto chosen = std::make_unique<SparsePoints>(features_, spec_, std::vector<index_t>{0, count});
@@ -236,8 +162,11 @@ class SparsePoints final : public Points<T> {
           norms(static_cast<std::size_t>(rows)),
           absolute(static_cast<std::size_t>(rows)),
           coef(static_cast<std::size_t>(rows)),
-          sums(static_cast<std::size_t>(rows)) {}
+          sums(static_cast<std::size_t>(rows)),
+          indices(static_cast<std::size_t>(rows)) {}
     AlignedVector<T> buffer, norms, absolute, coef, sums;
+    std::vector<std::span<const I>> indices;
+    std::vector<I> features;
   };
 
   // Entries of a group of rows with `columns` columns from `first` on; `job` says what for.
@@ -261,16 +190,23 @@ class SparsePoints final : public Points<T> {
       memory.norms[at] = real ? source.norms_[i] : T(0);
       memory.absolute[at] = real ? source.absolute_[i] : T(0);
       memory.coef[at] = real && coef ? coef[r] : T(0);
+      if (real)
+        memory.indices[at] = {source.indices_.data() + source.offsets_[i],
+                              source.indices_.data() + source.offsets_[i + 1]};
     }
+    memory.features.clear();
     job.buffer = memory.buffer.data();
     job.row_norms = memory.norms.data();
     job.row_absolute = memory.absolute.data();
     job.coef = coef ? memory.coef.data() : nullptr;
     job.rows = used;
+    job.row_indices = memory.indices.data();
+    job.features = &memory.features;
     job.data = data_.data();
     job.indices = indices_.data();
     job.offsets = offsets_.data() + first;
     job.col_norms = norms_.data() + first;
+    job.col_absolute = absolute_.data() + first;
     job.columns = columns;
     with_kernel(spec_, [&](auto kernel) {
       using Kernel = decltype(kernel);
@@ -324,14 +260,17 @@ class SparsePoints final : public Points<T> {
 template <class T, class S, class I>
 std::unique_ptr<Points<T>> sparse_points(SparseArray<S, I> x, const KernelSpec& spec,
                                          std::vector<index_t> starts) {
-  const double scale = with_kernel(spec, [&](auto kernel) { return kernel.feature_scale(spec); });
-  auto points = std::make_unique<SparsePoints<T, I>>(x.columns, spec, std::move(starts));
-  for (index_t i = 0; i < x.rows; ++i) {
-    const auto first = static_cast<index_t>(x.indptr[i]);
-    points->add_point(x.indices + first, static_cast<index_t>(x.indptr[i + 1]) - first,
-                      [&](index_t k) { return scale * static_cast<double>(x.data[first + k]); });
-  }
-  return points;
+  return packed_well<T>(spec, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
+    const double scale =
+        with_kernel(chosen, [&](auto kernel) { return kernel.feature_scale(chosen); });
+    auto points = std::make_unique<SparsePoints<T, I>>(x.columns, chosen, starts);
+    for (index_t i = 0; i < x.rows; ++i) {
+      const auto first = static_cast<index_t>(x.indptr[i]);
+      points->add_point(x.indices + first, static_cast<index_t>(x.indptr[i + 1]) - first,
+                        [&](index_t k) { return scale * static_cast<double>(x.data[first + k]); });
+    }
+    return points;
+  });
 }
 
 #define PSVM_SPARSE(T, S, I)                                                                       \

@@ -51,6 +51,7 @@ class FoldProblem:
     ) -> None: ...
 
 OUTSIDE_MARGIN: float  # how far outside the margin a row is no support vector
+MOST_CANCELLED: float  # terms times exponent from which rbf sums differences
 
 class Precision:
     def __init__(
@@ -68,6 +69,7 @@ class _Kernel:
         coef0: float,
         degree: int,
         starts: Sequence[int],
+        by_differences: bool | None = None,
     ) -> Self: ...
     @classmethod
     def csr(
@@ -81,6 +83,7 @@ class _Kernel:
         coef0: float,
         degree: int,
         starts: Sequence[int],
+        by_differences: bool | None = None,
     ) -> Self: ...
     @classmethod
     def matrix(cls, values: npt.NDArray[Any], starts: Sequence[int]) -> Self: ...
@@ -117,6 +120,10 @@ class _Kernel:
         threads: int,
         source: Self,
     ) -> Array: ...
+    @property
+    def cancellation(self) -> float: ...
+    @property
+    def by_differences(self) -> bool: ...
     def half_squared_norms(self) -> Array: ...
 
 class Kernel32(_Kernel): ...

@@ -126,6 +126,26 @@ def test_far_from_the_origin(scaler, kernel, arithmetic):
     assert_agrees(model, X, "float32", agrees=1e-2 if cancels else 1e-5, arithmetic=arithmetic)
 
 
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exponential"])
+def test_clusters_far_from_each_other(kernel, pack):
+    """No shift brings them near the origin: distances are sums of differences."""
+    X, y = real("breast_cancer")
+    X = X + np.where(np.arange(len(y)) % 2, 1e7, -1e7)[:, None]
+    model = PSVC(kernel=kernel, gamma=1 / 30, C=10.0).fit(pack(X), y)
+    assert_agrees(model, X, "float64")
+    with pytest.raises(UnsupportedModelError, match=r"float32.* dtype='float64'"):
+        to_onnx(model)
+    with pytest.raises(UnsupportedModelError, match=r"float32.* arithmetic='float64'"):
+        to_onnx(model, dtype="float64", arithmetic="float32")
+
+
+def test_a_narrow_kernel():
+    X, y = real("breast_cancer")
+    model = PSVC(gamma=1e12, C=10.0).fit(X, y)
+    assert_agrees(model, X, "float64")
+
+
 def test_float32_arithmetic_is_close_and_smaller():
     X, y = several_classes("digits")
     model = PSVC().fit(X, y)

@@ -44,7 +44,7 @@ def test_facts_are_true_of_the_formula(function):
 def test_facts_of_what_is_not_computed_here():
     for function in ("precomputed", lambda X, Z: X @ Z.T):
         facts = facts_of(function)
-        assert facts == KernelFacts(of_features=False, exact_if_sparse=False)
+        assert facts == KernelFacts(of_features=False)
     assert set(KERNELS) == {*FUNCTIONS, "precomputed"}
 
 

@@ -31,6 +31,6 @@ def mostly_zero_as_csr(X: Any, threads: int) -> Any:
 
 def stored_for_kernel(X: Any, function: Any, threads: int) -> Any:
     """X as the kernel ``function`` is computed from it fastest: itself, or as a CSR matrix."""
-    if not facts_of(function).exact_if_sparse or X.shape[1] < MANY_FEATURES:
+    if not facts_of(function).of_features or X.shape[1] < MANY_FEATURES:
         return X
     return mostly_zero_as_csr(X, threads)

@@ -50,11 +50,10 @@ class KernelFacts:
         A function of x - z with values in [0, 1] and K(x, x) = 1. A common shift of all rows
         changes nothing but the rounding errors, so rows are centred first.
     of_squares : bool
-        Computed from ``|x|^2 + |z|^2 - 2 <x, z>``, which cancels for close rows.
+        Computed from ``|x|^2 + |z|^2 - 2 <x, z>`` while that cancels little enough: else, as
+        other distances, from the differences of features.
     of_absolute : bool
         The norm of a row that enters is the sum of its absolute values.
-    exact_if_sparse : bool
-        CSR matrices lose no digits against arrays.
     """
 
     parameters: tuple[str, ...] = ()
@@ -64,7 +63,6 @@ class KernelFacts:
     of_difference: bool = False
     of_squares: bool = False
     of_absolute: bool = False
-    exact_if_sparse: bool = True
 
 
 _FACTS = {
@@ -73,13 +71,10 @@ _FACTS = {
     "rbf": KernelFacts(("gamma",), definite=True, of_difference=True, of_squares=True),
     "sigmoid": KernelFacts(("gamma", "coef0")),
     "laplacian": KernelFacts(("gamma",), definite=True, of_difference=True, of_absolute=True),
-    # The distance of sparse rows is the root of a cancelled difference.
-    "exponential": KernelFacts(
-        ("gamma",), definite=True, of_difference=True, exact_if_sparse=False
-    ),
-    "precomputed": KernelFacts(of_features=False, exact_if_sparse=False),
+    "exponential": KernelFacts(("gamma",), definite=True, of_difference=True),
+    "precomputed": KernelFacts(of_features=False),
 }
-_OF_CALLABLES = KernelFacts(of_features=False, exact_if_sparse=False)
+_OF_CALLABLES = KernelFacts(of_features=False)
 
 KERNELS = tuple(_FACTS)
 
@@ -91,6 +86,12 @@ def facts_of(function: str | Callable[[Any, Any], Any]) -> KernelFacts:
 
 # Sparse rows worked on at once, and rows centred for gamma="scale"; packed rows at least.
 _MANY_ROWS, _FEW_ROWS = 2**14, 2**10
+
+# Kernel values up to which sums of a few of them are finite, too.
+_LARGEST = 2.0**1020
+
+# Variances so small, or smaller, have lost digits.
+_TINY = 1e-300
 
 # Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
 _WIDE = 2**16
@@ -108,6 +109,13 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
     if gamma == "auto":
         return 1.0 / int(n_features)
     share = weight / (weight.sum() * n_features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _inverse_variance(X, share)
+
+
+def _inverse_variance(X: Any, share: Array) -> float:
+    """``1 / (n_features * Var[X])``, or 1 for a constant X, with the share of an entry by row."""
+    n_features = X.shape[1]
     # By einsum: the threads of BLAS would spin on a core that the solver needs next.
     mean = float(np.einsum("i,i->", share, np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()))
     variance = 0.0
@@ -119,14 +127,24 @@ def resolve_gamma(gamma: float | str, X: Any, weight: Array) -> float:
             # The zeros that are not stored deviate by the mean, too.
             stored = np.diff(block.indptr)
             block.data = (block.data - mean) ** 2
-            squares = np.asarray(block.sum(axis=1)).ravel() + (n_features - stored) * mean**2
+            squares = np.asarray(block.sum(axis=1)).ravel() + (n_features - stored) * (mean * mean)
         else:
             deviation = block - mean
             squares = np.einsum("ij,ij->i", deviation, deviation, dtype=np.float64)
         variance += float(np.einsum("i,i->", share[rows], squares))
     # What is left of a constant X is the rounding of its mean.
-    rounding = (8.0 * float(np.finfo(np.float64).eps) * mean) ** 2
-    return 1.0 / (n_features * variance) if variance > rounding else 1.0
+    rounding = 8.0 * float(np.finfo(np.float64).eps) * mean
+    in_range = _TINY < variance < math.inf
+    if variance <= rounding * rounding if in_range else X.max() == X.min():
+        return 1.0
+    width = 1.0 / (n_features * variance) if in_range else 0.0
+    if not 0.0 < width < math.inf:
+        raise ValueError(
+            f"gamma='scale' is 1 / (n_features * Var[X]), but the squares of X, with entries up to "
+            f"{float(abs(X).max()):.1e}, leave the range of float64; scale X, for instance with "
+            f"StandardScaler."
+        )
+    return width
 
 
 @dataclass(frozen=True)
@@ -148,10 +166,27 @@ class Kernel:
         """Whether values are computed here from features."""
         return self.facts.of_features
 
-    def points(self, X: Any, dtype: type, shift: Array | None, starts: Sequence[int]) -> Any:
-        """X packed as the columns of a kernel matrix with entries of type ``dtype``."""
+    def points(
+        self,
+        X: Any,
+        dtype: type,
+        shift: Array | None,
+        starts: Sequence[int],
+        source: Any = None,
+    ) -> Any:
+        """X packed as the columns of a kernel matrix with entries of type ``dtype``.
+
+        ``source`` are the points that are to be its rows, if not these: of the same kind.
+        """
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
-        parameters = (str(self.function), self.gamma, self.coef0, int(self.degree), list(starts))
+        parameters = (
+            str(self.function),
+            self.gamma,
+            self.coef0,
+            int(self.degree),
+            list(starts),
+            None if source is None else source.by_differences,
+        )
         if sp.issparse(X):
             # Of one type wherever they fit: rows of one matrix meet columns of another.
             index = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64
@@ -164,7 +199,43 @@ class Kernel:
         """What to subtract from every row to lose the fewest digits, or None."""
         if not self.facts.of_difference or sp.issparse(X):
             return None
-        return np.asarray(X.mean(axis=0, dtype=np.float64))
+        with np.errstate(over="ignore"):  # what is too large to be summed is not centred
+            return np.asarray(X.mean(axis=0, dtype=np.float64))
+
+    def check_range(self, X: Any) -> None:
+        """Raise ValueError where kernel values of rows of X may not be finite.
+
+        ``|<x, z>|`` is at most the largest squared norm, and that norm is a value of the kernel.
+        Kernels of differences have values in [0, 1], and others are checked when they are given.
+        """
+        if not self.of_features or self.facts.of_difference:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            # The sum over all rows is enough if it is in range; only else rows are looked at.
+            values = X.data if sp.issparse(X) else X
+            axes = "ij,ij->" if values.ndim == 2 else "i,i->"
+            squared = np.einsum(axes, values, values, dtype=np.float64)
+            if not self._largest_value(float(squared)) <= _LARGEST:
+                X = X.astype(np.float64)
+                squared = (X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1).max()
+            largest = self._largest_value(float(squared))
+        if not largest <= _LARGEST:
+            raise self.overflow()
+
+    def _largest_value(self, squared: float) -> float:
+        """A bound of the kernel's values, and of what they are computed from, by squared norms."""
+        if self.facts.is_product:
+            return squared
+        inner = self.gamma * squared + abs(self.coef0)
+        return float(np.float64(inner) ** self.degree) if self.function == "poly" else inner
+
+    def overflow(self) -> ValueError:
+        """The error of values that are not finite."""
+        return ValueError(
+            f"The values of the {self.function} kernel leave the range of float64 for these rows; "
+            f"scale X, for instance with StandardScaler"
+            + (", or choose a smaller gamma." if "gamma" in self.facts.parameters else ".")
+        )
 
     def narrow(self, X: Any, support: Any) -> Any:
         """X with the columns that no row of ``support`` has merged, where there are very many.
@@ -190,7 +261,7 @@ class Kernel:
             if packed is not None:
                 source, every, shift = packed
                 block = self.narrow(block, support)
-                columns = self.points(block, np.float64, shift, [0, block.shape[0]])
+                columns = self.points(block, np.float64, shift, [0, block.shape[0]], source)
                 yield rows, columns.rows(every, threads, source)
             elif callable(self.function):
                 yield rows, kernel_values(self.function, block, support).T
@@ -210,7 +281,9 @@ class Kernel:
         ``pause`` is called now and then, and may give up by raising.
         """
         if self.facts.is_product:
-            return np.asarray(X @ weights_of(support, coef)).astype(np.float64, copy=False)
+            with np.errstate(over="ignore", invalid="ignore"):  # for the caller to find
+                product = np.asarray(X @ weights_of(support, coef))
+            return product.astype(np.float64, copy=False)
         out = np.zeros(X.shape[0])
         if support.shape[0] == 0:
             return out
@@ -226,7 +299,7 @@ class Kernel:
             step = min(step, max(64, BLOCK_ENTRIES // support.shape[0]))
         for begin in range(0, X.shape[0], step):
             block = self.narrow(X[begin : begin + step], support)
-            columns = self.points(block, np.float64, shift, [0, block.shape[0]])
+            columns = self.points(block, np.float64, shift, [0, block.shape[0]], source)
             out[begin : begin + step] = columns.apply(every, coef, threads, source)
             if pause is not None:
                 pause()
@@ -298,9 +371,11 @@ def compact(X: Any, columns: npt.NDArray[Any], of_absolute: bool) -> Any:
     place[place == columns.size] = 0
     known = columns[place] == X.indices
     outside = X.copy()
-    outside.data = np.where(known, 0.0, np.abs(X.data) if of_absolute else X.data**2)
-    rest = np.asarray(outside.sum(axis=1)).ravel()
-    rest = rest if of_absolute else np.sqrt(rest)
+    with np.errstate(over="ignore"):
+        outside.data = np.where(known, 0.0, np.abs(X.data) if of_absolute else X.data**2)
+        rest = np.asarray(outside.sum(axis=1)).ravel()
+    # Too far to be told from infinity, but not infinite: products with 0 are to be 0.
+    rest = np.minimum(rest if of_absolute else np.sqrt(rest), np.finfo(X.dtype).max)
     inside = sp.csr_matrix(
         (np.where(known, X.data, 0.0), place, X.indptr), shape=(X.shape[0], columns.size)
     )

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from psvm import _core
 from psvm.rows.decision_errors import DecisionErrors
-from psvm.rows.kernel import Kernel, kernel_values
+from psvm.rows.kernel import Kernel, kernel_values, rows_to_pack
 from psvm.rows.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
@@ -22,6 +22,10 @@ Indices = npt.NDArray[np.int64]
 
 # Rows whose entries are computed to see how long that takes: some milliseconds.
 _MEASURED_ROWS = 512
+# Mean squared norm of rows below which squares of their differences may underflow in float32.
+_SMALLEST = 1e-20
+# What centring leaves of a squared norm below which the rest of it is summed again.
+_CANCELLED = 1e-6
 
 
 def _callable_matrix(
@@ -82,6 +86,10 @@ class TrainingKernel:
     most_kept: int = SMALL
     _caches: dict[str, Any] = field(default_factory=dict, repr=False)
     _seconds_per_entry: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse rows whose kernel values would not be finite."""
+        self.kernel.check_range(self.X)
 
     @property
     def size(self) -> int:
@@ -161,26 +169,41 @@ class TrainingKernel:
         ``4 gamma |x|^2 eps``; it must stay below half of ``tol`` on average (for other x and z the
         entry is small, and its error with it: up to there no fit of mnist, magic04 or a9a fell
         short of ``tol`` at gamma of 1 to 100 times "scale", and all were 1.2 to 3 times faster).
-        Sums of differences (laplacian, exponential) have no such cancellation. Other kernels are
-        not bounded, and callables and matrices are given in float64: their entries are kept exact.
+        Sums of differences (laplacian, exponential) have no such cancellation, and only err as
+        their rows do in float32, ``gamma |x| eps``. Other kernels are not bounded, and callables
+        and matrices are given in float64: their entries are kept exact.
         """
         facts = self.kernel.facts
         if not facts.of_difference or tol < 1e-5:
             return False
-        if not facts.exact_if_sparse and sp.issparse(self.X):
-            return False
-        if not facts.of_squares:
-            return True
-        error = 4.0 * self.kernel.gamma * self._squared_norm * float(np.finfo(np.float32).eps)
-        return error <= 0.5 * tol
+        squared = self._squared_norm
+        if facts.of_squares:
+            exponent = 4.0 * squared
+        else:
+            entries = self.X.nnz / self.size if sp.issparse(self.X) else self.X.shape[1]
+            exponent = 2.0 * np.sqrt(squared * (entries if facts.of_absolute else 1))
+            if squared < _SMALLEST:
+                return False
+        error = self.kernel.gamma * exponent * float(np.finfo(np.float32).eps)
+        return bool(error <= 0.5 * tol)
 
     @cached_property
     def _squared_norm(self) -> float:
         """Mean squared norm of the rows, centred where the kernel is computed so."""
-        if sp.issparse(self.X):
-            return float(self.X.multiply(self.X).sum()) / self.size
-        squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
-        return squared - (0.0 if self._shift is None else float(self._shift @ self._shift))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(self.X):
+                return float(self.X.multiply(self.X).sum()) / self.size
+            squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
+            if self._shift is None:
+                return squared
+            centred = squared - float(self._shift @ self._shift)
+            if centred > _CANCELLED * squared:
+                return centred
+            step, total = rows_to_pack(self.X), 0.0
+            for begin in range(0, self.size, step):
+                rows = self.X[begin : begin + step] - self._shift
+                total += float(np.einsum("ij,ij->", rows, rows))
+            return total / self.size
 
     def seconds_per_entry(self, threads: int) -> float:
         """Enough time for every entry that :meth:`decision` has to compute, measured once."""

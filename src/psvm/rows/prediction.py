@@ -64,6 +64,13 @@ _MANY_ROWS = 512
 _ROWS = 1024
 
 
+def _finite(values: Array, kernel: Kernel) -> Array:
+    """Decision values, all finite, or an error that says why they are not."""
+    if not np.isfinite(values).all():
+        raise kernel.overflow()
+    return np.asarray(values)
+
+
 @dataclass(frozen=True)
 class LinearModel:
     """``weights_t @ x + intercept_t`` for every binary problem t.
@@ -83,8 +90,9 @@ class LinearModel:
         """Decision value of every problem, shape (n, n_problems)."""
         # Block by block, because float32 rows become float64 in the product.
         rows = split_rows(X)
-        values = [np.asarray(rows[k] @ self.weights.T) for k in range(len(rows))]
-        return np.asarray(np.concatenate(values) + self.intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = [np.asarray(rows[k] @ self.weights.T) for k in range(len(rows))]
+            return _finite(np.concatenate(values) + self.intercept, self.kernel)
 
 
 @dataclass(frozen=True)
@@ -213,6 +221,10 @@ class KernelModel:
     def _decisions(self, X: Any) -> Array:
         if self.dual_coef.shape[1] == 0:  # max_time was over before the first step
             return np.tile(self.intercept, (X.shape[0], 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._decision_values(X), self.kernel)
+
+    def _decision_values(self, X: Any) -> Array:
         if self.dual_coef.shape[0] == 1:
             product = self.kernel.product(X, self.vectors, self.dual_coef[0], self.threads)
             return np.asarray(product[:, None] + self.intercept)
@@ -246,7 +258,7 @@ class KernelModel:
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, min(begin + step, X.shape[0]))
             block = kernel.narrow(X[rows], vectors)
-            packed = kernel.points(block, dtype, shift, [0, block.shape[0]])
+            packed = kernel.points(block, dtype, shift, [0, block.shape[0]], source)
             parts = [
                 packed.combine(every[own], some, self.threads, source)
                 for own, some in zip(self._class_slices, coef, strict=True)

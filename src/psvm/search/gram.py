@@ -159,8 +159,8 @@ class GramSource:
         else:
             _core.fill_gram(self.points(gamma), out, threads, self.cancel)
 
-    def _training(self, gamma: float, **other: Any) -> TrainingKernel:
-        kernel = replace(self.kernel, gamma=gamma, **other)
+    def _training(self, gamma: float) -> TrainingKernel:
+        kernel = replace(self.kernel, gamma=gamma)
         return TrainingKernel(kernel, self.X, [0, self.size], 0.0, threads=1)
 
     def rounds(self, gamma: float) -> bool:
@@ -174,7 +174,13 @@ class GramSource:
         with self._lock:
             if self._distances is None:
                 products = empty_matrix(self.size, np.float32)
-                linear = self._training(1.0, function="linear").float32
+                # Around the mean, where the kernel's own entries are computed, too.
+                linear = Kernel("linear").points(
+                    self.kernel.narrow(self.X, self.X),
+                    np.float32,
+                    self.kernel.shift(self.X),
+                    [0, self.size],
+                )
                 _core.fill_gram(linear, products, threads, self.cancel)
                 _core.distances_of_products(products, threads, self.cancel)
                 self._distances = products
@@ -185,7 +191,10 @@ class GramSource:
         for begin in range(0, self.size, _BLOCK):
             rows = np.arange(begin, min(begin + _BLOCK, self.size), dtype=np.int64)
             values = training.float64.rows(rows, threads)
-            out[rows] = values - offset[rows, None] - offset[None, :]
+            with np.errstate(over="ignore"):
+                out[rows] = values - offset[rows, None] - offset[None, :]
+            if not np.isfinite(out[rows]).all():  # of float32
+                raise training.kernel.overflow()
             if self.cancel.is_set():
                 raise InterruptedError("cancelled")
 

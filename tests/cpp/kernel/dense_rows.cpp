@@ -65,6 +65,20 @@ TEST(dense_rows, a_shift_changes_no_distance) {
                0.5 * check::plain_entry(spec, moved.row(i), moved.row(i), 4), 1e-13);
 }
 
+// Two clusters: no shift brings all points near the origin.
+TEST_PER_CPU(dense_rows, far_points_keep_their_digits) {
+  check::TestRun test(1);
+  const check::PlainPoints plain = check::far_points(70, 1e7);
+  const std::vector<double> shift(9, 0.1);
+  for (const char* name : {"rbf", "laplacian", "exponential"}) {
+    const KernelSpec spec = check::spec_of(name);
+    const auto points = points_of<double, double>(plain, spec, shift.data(), {0, 70});
+    CHECK_EQUAL(points->by_differences(), spec.name == "rbf");
+    CHECK_EQUAL(points->pick(check::all_of(3))->by_differences(), spec.name == "rbf");
+    check::check_rows<double>(*points, plain.matrix(spec, plain), test.run);
+  }
+}
+
 TEST(dense_rows, columns_may_lie_anywhere) {
   check::TestRun test(1);
   const check::PlainPoints plain(9, 3, 4);

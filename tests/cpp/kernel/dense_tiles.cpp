@@ -136,9 +136,44 @@ void check_shapes() {
   for (index_t rows : {1, 6, 12, 25})
     for (index_t columns : {1, 16, 32, 53}) {
       check_job<T, Rbf>(check::spec_of("rbf"), rows, columns);
+      check_job<T, RbfOfDifferences>(check::spec_of(check::by_differences), rows, columns);
       check_job<T, Laplacian>(check::spec_of("laplacian"), rows, columns);
       check_job<T, Exponential>(check::spec_of("exponential"), rows, columns);
     }
+}
+
+// The same sum for a point with itself, bit by bit: half the norms cancel what the tile sums.
+TEST_PER_CPU(dense_tiles, norms_are_summed_as_products_are) {
+  constexpr index_t d = 13;
+  constexpr int L = lanes<double>;
+  AlignedVector<double> panel(d * L);
+  const auto values = check::numbers(d * L, -100.0, 100.0, 3);
+  std::copy(values.begin(), values.end(), panel.begin());
+  double norms[L];
+  on_this_cpu<NormLoop<double>, const double*, index_t, double*>(panel.data(), d, norms);
+  Tiles tiles;
+  on_this_cpu<TilesHere, Tiles*>(&tiles);
+  for (int own = 0; own < L; ++own) {
+    std::vector<double> row(static_cast<std::size_t>(d * tiles.rows), 0.0);
+    for (index_t k = 0; k < d; ++k)
+      row[static_cast<std::size_t>(k * tiles.rows)] = panel[static_cast<std::size_t>(k * L + own)];
+    std::vector<double> row_norms(static_cast<std::size_t>(tiles.rows), norms[own]);
+    double stored[L];
+    TileJob<double> job{};
+    job.row_panels = row.data();
+    job.row_norms = row_norms.data();
+    job.rows = 1;
+    job.col_panels = panel.data();
+    job.col_norms = norms;
+    job.columns = L;
+    job.features = d;
+    job.stored = stored;
+    job.stride = L;
+    const Rbf kernel(check::spec_of("rbf"));
+    on_this_cpu<TileLoop<double, Rbf>, const TileJob<double>*, const Rbf*>(&job, &kernel);
+    CHECK_EQUAL(stored[own], 1.0);
+    CHECK_EQUAL(stored[(own + 1) % L] < 1e-9, true);
+  }
 }
 
 TEST_PER_CPU(dense_tiles, jobs_of_floats) { check_shapes<float>(); }

@@ -60,6 +60,28 @@ TEST(kernel_functions, the_diagonal_is_the_entry_of_a_point_with_itself) {
   }
 }
 
+TEST(kernel_functions, a_width_is_a_power_of_two_and_the_rest) {
+  for (const double gamma : {5e-324, 1e-300, 1e-3, 0.3, 1.0, 7.0, 1e200, 1.7e308})
+    for (const bool of_squares : {false, true}) {
+      const Width width(gamma, of_squares);
+      int exponent = 0;
+      CHECK_EQUAL(std::frexp(width.scale, &exponent), 0.5);
+      CHECK(width.scale <= 1.0);
+      CHECK(std::isfinite(width.rest));
+      const double product =
+          of_squares ? width.scale * (width.scale * width.rest) : width.scale * width.rest;
+      if (gamma > 1e-300 && gamma < 1e308) CHECK_NEAR(product / (gamma * log2_e), 1.0, 1e-15);
+    }
+  CHECK_EQUAL(Width(0.0).rest, 0.0);
+}
+
+// Where norms overflow there is a distance, and not the smallest.
+TEST(kernel_functions, what_is_not_a_number_is_far_away) {
+  typedef double V __attribute__((vector_size(16)));
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  CHECK(Rbf(check::spec_of("rbf")).finish<V>(broadcast<V>(nothing))[0] < 1e-300);
+}
+
 TEST(kernel_functions, every_degree_of_a_polynomial) {
   typedef double V __attribute__((vector_size(16)));
   for (int degree = 0; degree < 12; ++degree) {

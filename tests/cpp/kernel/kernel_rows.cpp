@@ -28,6 +28,7 @@ class PlainStorage final : public Points<double> {
         out[j] += coef[r] * entry(source, rows[r], begin(segment) + j);
   }
   std::vector<double> half_squared_norms() const override { return diagonal_; }
+  double cancellation() const override { return 0.0; }
   std::unique_ptr<Points<double>> pick(Rows rows) const override {
     check::PlainPoints chosen(static_cast<index_t>(rows.size()), plain_.features, 0);
     for (std::size_t a = 0; a < rows.size(); ++a)
@@ -76,6 +77,28 @@ TEST_PER_CPU(kernel_rows, apply_stored_adds_one_combination) {
   CHECK_EQUAL(out[0], 90.5);
   CHECK_EQUAL(out[1], 81.0);
   CHECK_EQUAL(out[2], 71.5);
+}
+
+// By the largest norm times the number of terms, of points in double, unless it is said.
+TEST(kernel_rows, points_take_differences_where_norms_cancel) {
+  const auto kind = [](auto x, KernelSpec spec) {
+    using T = typename decltype(x)::value_type;
+    const DenseArray<T> rows{x.data(), static_cast<index_t>(x.size()) / 2, 2, 2, 1};
+    return dense_points<T, T>(rows, nullptr, spec, {0, rows.rows})->by_differences();
+  };
+  const std::vector<double> near = {1.0, 2.0, 3.0, 4.0};
+  const double limit = std::sqrt(most_cancelled / 4.0 / log2_e);  // of gamma = 1, two features
+  const std::vector<double> below = {0.0, 0.0, 0.99 * limit, 0.0};
+  const std::vector<double> above = {0.0, 0.0, 1.01 * limit, 0.0};
+  const KernelSpec open{"rbf", 1.0}, yes{"rbf", 1.0, 0.0, 3, true}, no{"rbf", 1.0, 0.0, 3, false};
+  CHECK(!kind(near, open));
+  CHECK(!kind(below, open));
+  CHECK(kind(above, open));
+  CHECK(kind(std::vector<double>{0.0, 0.0, 1e300, 0.0}, open));
+  CHECK(kind(near, yes));
+  CHECK(!kind(above, no));
+  CHECK(!kind(std::vector<float>(above.begin(), above.end()), open));
+  CHECK(!kind(above, {"linear", 1.0}));
 }
 
 }  // namespace

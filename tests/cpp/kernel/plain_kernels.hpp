@@ -11,10 +11,14 @@
 
 namespace psvm::check {
 
-inline const std::vector<std::string> kernel_names = {"linear",  "rbf",       "poly",
-                                                      "sigmoid", "laplacian", "exponential"};
+inline const std::string by_differences = "rbf by differences";
+inline const std::vector<std::string> kernel_names = {
+    "linear", "rbf", by_differences, "poly", "sigmoid", "laplacian", "exponential"};
 
-inline KernelSpec spec_of(const std::string& name) { return {name, 0.3, 0.25, 3}; }
+inline KernelSpec spec_of(const std::string& name) {
+  if (name == by_differences) return {"rbf", 0.3, 0.25, 3, true};
+  return {name, 0.3, 0.25, 3};
+}
 
 inline double plain_entry(const KernelSpec& spec, const double* x, const double* z, index_t d) {
   double dot = 0.0, squared = 0.0, absolute = 0.0;
@@ -51,6 +55,19 @@ struct PlainPoints {
     return entries;
   }
 };
+
+// Points far from the origin and from each other's cluster, with the same differences in each; the
+// first two are equal, and of those after them many features are 0.
+inline PlainPoints far_points(index_t size, double distance) {
+  PlainPoints plain(size, 9, 5);
+  for (index_t i = 0; i < size; ++i)
+    for (index_t k = 0; k < 9; ++k) {
+      double& value = plain.x[static_cast<std::size_t>(9 * i + k)];
+      if (i < size / 2 || k % 3 == 0) value += i % 2 ? distance : -distance;
+    }
+  std::copy(plain.x.begin(), plain.x.begin() + 9, plain.x.begin() + 9);
+  return plain;
+}
 
 struct TestRun {
   std::atomic<bool> cancel{false};

@@ -64,8 +64,25 @@ TEST(sparse_rows, work_is_the_mean_number_of_nonzeros) {
   const auto points =
       sparse_points<double, double, std::int32_t>(rows, check::spec_of("linear"), {0, 4});
   CHECK_EQUAL(points->work_per_entry(), 0.75);
+  CHECK_EQUAL(points->cancellation(), 0.5 * 9.0 * 3.0);
   CHECK_EQUAL(points->diagonal()[0], 5.0);
   CHECK_EQUAL(points->diagonal()[1], 0.0);
+}
+
+// Many points close to a column and few: features of the whole group, and of a row.
+TEST_PER_CPU(sparse_rows, far_points_keep_their_digits) {
+  check::TestRun test(1);
+  for (const index_t size : {6, 70, 150}) {
+    const check::PlainPoints plain = check::far_points(size, 1e7);
+    for (const char* name : {"rbf", "laplacian", "exponential"}) {
+      const KernelSpec spec = check::spec_of(name);
+      const auto points = points_of<double, double, std::int32_t>(plain, spec, {0, size});
+      CHECK_EQUAL(points->by_differences(), spec.name == "rbf");
+      const auto K = plain.matrix(spec, plain);
+      check::check_rows<double>(*points, K, test.run);
+      check::check_points<double>(*points, *points, K, K, test.run);
+    }
+  }
 }
 
 // Equal rows far from the origin: what cancellation leaves of their distance is taken for none.
@@ -82,6 +99,21 @@ TEST_PER_CPU(sparse_rows, equal_rows_have_no_distance) {
   CHECK_EQUAL(row[0], 1.0f);
   CHECK_EQUAL(row[1], 1.0f);
   CHECK(row[2] < 1.0f);
+}
+
+// Norms cancel bit by bit, also where no differences are summed.
+TEST_PER_CPU(sparse_rows, equal_rows_have_kernel_1) {
+  check::TestRun test(1);
+  check::PlainPoints plain(40, 33, 5);
+  for (double& value : plain.x) value *= 1.0 / 3.0;
+  std::copy(plain.x.begin(), plain.x.begin() + 33, plain.x.end() - 33);
+  const auto points =
+      points_of<double, double, std::int32_t>(plain, check::spec_of("rbf"), {0, 40});
+  CHECK(!points->by_differences());
+  std::vector<double> K(1600);
+  points->store_rows(check::all_of(40), 0, K.data(), 40, test.run);
+  for (std::size_t i = 0; i < 40; ++i) CHECK_EQUAL(K[41 * i], 1.0);
+  CHECK_EQUAL(K[39], 1.0);
 }
 
 }  // namespace
