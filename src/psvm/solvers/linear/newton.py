@@ -157,11 +157,14 @@ def in_lockstep(
     answers: dict[int, Any] = dict.fromkeys(runs)
     while answers:
         orders = {}
-        for t, value in answers.items():
-            try:
-                orders[t] = runs[t].send(value)
-            except StopIteration as end:
-                outcomes[t] = end.value
+        # Far from the solution a large power may overflow: such points are never the best. (Not
+        # in the generators: what one of them sets holds for all, until the first one ends.)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for t, value in answers.items():
+                try:
+                    orders[t] = runs[t].send(value)
+                except StopIteration as end:
+                    outcomes[t] = end.value
         answers = answer(orders) if orders else {}
     return outcomes
 
@@ -171,23 +174,21 @@ def in_lockstep(
 
 def semismooth_newton(task: NewtonTask) -> Generator[Order, Any, BestPair]:
     """Solve one problem to ``task.tol``; see the module's text."""
-    # Far from the solution a large power may overflow: such points are never the best.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        state = yield from _begin(task)
-        status = _stop(task, state)
-        while status is None:
-            state.iteration += 1
-            try:
-                yield from _iterate(task, state)
-            except np.linalg.LinAlgError:
-                status = Status.STALLED
-            else:
-                status = _stop(task, state)
-        best = state.best
-        if not best.kept:
-            yield Keep(False, (0.0, 0.0))
-        if task.own_gap is not None and not best.judged:
-            task.own_gap()  # no point came near: what there is
+    state = yield from _begin(task)
+    status = _stop(task, state)
+    while status is None:
+        state.iteration += 1
+        try:
+            yield from _iterate(task, state)
+        except np.linalg.LinAlgError:
+            status = Status.STALLED
+        else:
+            status = _stop(task, state)
+    best = state.best
+    if not best.kept:
+        yield Keep(False, (0.0, 0.0))
+    if task.own_gap is not None and not best.judged:
+        task.own_gap()  # no point came near: what there is
     w = best.u[:-1]
     b = float(best.u[-1] - task.shift @ w)
     return BestPair(w, b, best.primal, best.dual, status, state.iteration)
