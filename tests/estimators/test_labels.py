@@ -78,13 +78,13 @@ def test_codes_of_some_rows_at_a_time(at_once):
 
 def test_an_infinite_product_of_a_finite_C_is_refused():
     weight = np.array([1.0, 1.0, 1e300, 1.0])
-    with pytest.raises(ValueError, match=r"must be finite.* C = 1e\+10 .*weight up to 1e\+300"):
+    with pytest.raises(ValueError, match=r"C = 1e\+10 and 4 rows of weight up to 1e\+300"):
         encode_labels(np.array([0, 1, 0, 1]), weight, None, C=1e10)
 
 
 def test_an_infinite_sum_is_refused():
     """It is the loss at w = 0, and what equal rows are merged to."""
-    with pytest.raises(ValueError, match=r"sum over the rows, got C = 1e\+308 and 4 rows"):
+    with pytest.raises(ValueError, match=r"over the rows, got C = 1e\+308 and 4 rows"):
         encode_labels(np.array([0, 1, 0, 1]), np.ones(4), None, C=1e308)
 
 

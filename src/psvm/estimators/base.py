@@ -39,6 +39,16 @@ class Settings:
         return n_classes > 2 and self.multi_class == "ovo"
 
 
+def _is_finite(one: Solution) -> bool:
+    """Whether a solution consists of numbers, though its gap may be infinite."""
+    proof = one.certificate
+    known = not np.isnan([proof.primal, proof.dual, proof.gap]).any()
+    finite = np.isfinite(proof.intercept) and np.isfinite(proof.scale)
+    if one.decision.size:  # a kernel problem
+        return bool(known and finite and np.isfinite(one.alpha).all())
+    return bool(known and finite and np.isfinite(one.w).all())
+
+
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """What fails or is interrupted inside leaves the estimator as it was."""
@@ -106,11 +116,17 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self.classes_.size > 2 and self.multi_class == "ovo"
 
     def _judge(self, solved: Sequence[Solution], settings: Settings) -> None:
-        """Raise if a hard margin was asked for and there is none; warn if a gap is above tol."""
+        """Raise if no model was found, for lack of a margin or of range; warn of gaps above tol."""
         if np.isinf(settings.C) and any(one.status is Status.UNBOUNDED for one in solved):
             raise ValueError(
                 f"C=inf asks for a hard margin, but the classes are not separable "
                 f"{self._not_separable}"
+            )
+        if not all(_is_finite(one) for one in solved):
+            raise ValueError(
+                f"The numbers of this fit must stay within the range of float64, and with p = "
+                f"{settings.loss.p:g}, C = {settings.C:g} and these X and weights they do not. "
+                f"Scale X (for instance with StandardScaler), or lower C, the weights or p."
             )
         tol = settings.budget.tol
         failed = [one for one in solved if not one.certificate.gap <= tol]

@@ -14,8 +14,8 @@ Codes = npt.NDArray[np.int32]
 
 # Rows numbered at a time: searchsorted answers in int64, of which large data need no second copy.
 _ROWS_AT_ONCE = 2**20
-# A cost below is no number to divide by.
-SMALLEST_COST = float(np.finfo(np.float64).tiny)
+# A cost below is no number to divide by; a sum above, times p, may leave the range of float64.
+SMALLEST_COST, LARGEST_SUM = float(np.finfo(np.float64).tiny), 1e300
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ def weights_for_all(y: Any, weight: Array, class_weight: Any, Cs: Array) -> Arra
 def _check_costs(C: float, weight: Array) -> None:
     """Refuse costs C times weights that leave the range of float64.
 
-    Their sum over the rows must be finite, too: it is the loss at w = 0, and equal rows are merged.
+    Their sum over the rows counts: it is the loss at w = 0, and equal rows are merged.
     """
     largest, total = float(weight.max()), float(weight.sum())
-    if np.isfinite(C) and not np.isfinite(C * total):
+    if np.isfinite(C) and not C * total <= LARGEST_SUM:
         raise ValueError(
-            f"C times class weight times sample weight must be finite, and so must be its sum over "
-            f"the rows, got C = {C:g} and {weight.size} rows of weight up to {largest:g}. Lower "
-            f"them, or use C = numpy.inf for a hard margin."
+            f"C times class weight times sample weight must not sum to more than {LARGEST_SUM:g} "
+            f"over the rows, got C = {C:g} and {weight.size} rows of weight up to {largest:g}. "
+            f"Lower them, or use C = numpy.inf for a hard margin."
         )
     if C * largest < SMALLEST_COST:
         raise ValueError(

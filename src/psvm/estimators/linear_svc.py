@@ -41,7 +41,8 @@ class LinearPSVC(PNormClassifier):
     Parameters
     ----------
     p : float, default=1.5
-        Exponent of the hinge, any finite number >= 1.
+        Exponent of the hinge, any number >= 1, and at most 1e6: beyond, slack to the power of p
+        has no digits left.
     C : float, default=1.0
         Cost of slack, > 0. ``numpy.inf`` asks for the hard margin (a ValueError if the classes are
         not separable).

@@ -25,6 +25,9 @@ Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 MakeKernel = Callable[[TrainingRows], TrainingKernel]
 
+# Dual variables whose products with each other and with kernel values stay finite.
+_LARGEST = 1e100
+
 
 class KernelSource(Protocol):
     """Where the kernel matrix of a fit comes from."""
@@ -68,12 +71,12 @@ def carried_alpha(
     """Dual variables of a solution at exponent ``p`` as a start for another loss and cost.
 
     For the same p they are themselves the start; for another p > 1 it is the alpha that the old
-    slacks have under the new loss. None where that leaves the range of numbers. Bounds and balance
-    are left to the caller.
+    slacks have under the new loss. None where their squares leave the range of numbers. Bounds and
+    balance are left to the caller.
     """
     if loss.p != p and loss.p > 1.0 and not np.isinf(cost.max()):
         alpha = loss.alpha_of(slacks(), cost)
-    return alpha if np.isfinite(alpha).all() else None
+    return alpha if np.max(alpha, initial=0.0) <= _LARGEST else None  # NaN is not, either
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,8 @@ class LinearWarmStart:
         if not np.array_equal(warm.codes, problems.codes):
             return [LinearStart(start.w, start.b) for start in warm.starts]
 
-        with np.errstate(divide="ignore", invalid="ignore"):  # rows of weight 0, hard margins
+        # Rows of weight 0, hard margins, costs far apart.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = np.nan_to_num(problems.cost / warm.cost, nan=1.0, posinf=1.0)
 
         @cache
@@ -244,7 +248,8 @@ class LinearWarmStart:
             alpha, loss = old.alpha, problems.loss
             if alpha is not None:
                 # At the same slack alpha is proportional to the cost.
-                alpha = alpha * ratio
+                with np.errstate(over="ignore"):
+                    alpha = alpha * ratio
                 alpha = carried_alpha(alpha, warm.p, lambda: slacks()[t], loss, problems.cost)
             return LinearStart(old.w, old.b, alpha)
 

@@ -35,8 +35,11 @@ _ROW_FORMAT: dict[str, Any] = {
 }
 # Coefficients of a linear model, each 8 bytes of memory: the widest public data have 55 million.
 _MOST_COEFFICIENTS = 2**28
-# Largest entry whose products with others are safely within float64.
-_LARGEST = 1e100
+# Largest entry whose products with others are safely within float64. Of small ones the fourth
+# power counts, too: dual variables of a hard margin are of the size of 1 over their squares.
+_LARGEST, _SMALLEST = 1e100, 1e-70
+# Beyond, xi^p has lost more than the first ten digits to the rounding of xi.
+_LARGEST_P = 1e6
 
 
 def _is_real(value: Any) -> bool:
@@ -45,8 +48,8 @@ def _is_real(value: Any) -> bool:
 
 def check_p(p: Any, name: str = "p") -> float:
     """The exponent as a float."""
-    if not _is_real(p) or not math.isfinite(p) or p < 1:
-        raise ValueError(f"`{name}` must be a finite float >= 1, got {p!r}.")
+    if not _is_real(p) or not 1 <= p <= _LARGEST_P:
+        raise ValueError(f"`{name}` must be a float >= 1 and at most {_LARGEST_P:g}, got {p!r}.")
     return float(p)
 
 
@@ -205,17 +208,21 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def check_entries(X: Any, estimator: Any) -> None:
-    """Every entry of X (C-contiguous or CSR) is finite and of sane range.
+def check_entries(X: Any, estimator: Any) -> float:
+    """The size of the largest entry of X (C-contiguous or CSR), roughly; none is too large.
 
     A sum of squares in range proves it in one fast pass; only else the entries are looked at.
     """
     values = X.data if sp.issparse(X) else np.asarray(X).reshape(-1)
     with np.errstate(all="ignore"):  # no BLAS: its threads stall when others are at work
-        if float(np.einsum("i,i->", values, values)) <= _LARGEST**2:
-            return
+        squares = float(np.einsum("i,i->", values, values))
+    if _SMALLEST <= squares <= _LARGEST**2:
+        return math.sqrt(squares)
     assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
-    _check_range(_largest_entry(X))
+    largest = _largest_entry(X)
+    if largest > _LARGEST:
+        _check_range(largest)
+    return largest
 
 
 def _largest_entry(X: Any) -> float:
@@ -225,10 +232,11 @@ def _largest_entry(X: Any) -> float:
 
 def _check_range(largest: float) -> None:
     """The products of entries up to this size are within the range of float64."""
-    if largest > _LARGEST:
+    if largest > _LARGEST or 0.0 < largest < _SMALLEST:
+        at_most = "" if largest > _LARGEST else " at most"
         raise ValueError(
-            f"X has entries of size {largest:.1e}, whose products leave the range of float64; "
-            f"scale X, for instance with StandardScaler."
+            f"X has entries of size {largest:.1e}{at_most}, whose products leave the range of "
+            f"float64; scale X, for instance with StandardScaler."
         )
 
 
@@ -287,8 +295,7 @@ def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
     seeing = copy(estimator)
     X, y = _check_block(seeing, X, y, reset=True)
     rows = split_rows(X)
-    for k in range(len(rows)):
-        check_entries(rows[k], estimator)
+    _check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
     return SeenFeatures.by(seeing), rows, y
 
 
@@ -363,7 +370,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
     shapes: list[tuple[int, int]] = []
     labels: list[npt.NDArray[Any]] = []
     weights: list[Array] = []
-    sparse = False  # if some are, all will be
+    sparse, largest = False, 0.0  # if some are sparse, all will be
     seeing = copy(estimator)
     for k in range(len(blocks)):
         block = blocks[k]
@@ -375,7 +382,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
                     f"with {items} items."
                 )
             X, y = _check_block(seeing, block[0], block[1], reset=k == 0)
-            check_entries(X, estimator)
+            largest = max(largest, check_entries(X, estimator))
             weights.append(check_weights(block[2] if len(block) == 3 else None, y.size))
             if labels and (y.dtype.kind in "US") != (labels[0].dtype.kind in "US"):
                 raise ValueError(f"y has labels of type {y.dtype}, blocks[0] {labels[0].dtype}.")
@@ -387,6 +394,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
         sparse |= sp.issparse(X)
         shapes.append(X.shape)
         labels.append(y)
+    _check_range(largest)
     y = np.concatenate(labels)
     missing = [] if classes is None else np.setdiff1d(classes, y).tolist()
     if missing:

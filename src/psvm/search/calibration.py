@@ -93,8 +93,10 @@ def fit_sigmoid(
         at, value = at + step, new
     if at[0] <= 0.0:
         # Decisions that tell the wrong way say nothing: constant, the frequency of the class.
-        mean = float(weight @ target) / float(weight.sum())
-        return Sigmoid(0.0, float(np.log(mean / (1.0 - mean))), symmetric)
+        # (1 - target, which is 0 to rounding beside very heavy weights, by its own formula.)
+        rest = np.where(positive, 1.0 / (n_plus + 2.0), (n_minus + 1.0) / (n_minus + 2.0))
+        odds = float(np.log(weight @ target) - np.log(weight @ rest))
+        return Sigmoid(0.0, odds, symmetric)
     return Sigmoid(float(at[0]) / size, float(at[1]), symmetric)
 
 

@@ -156,3 +156,17 @@ def test_numpys_error_state_is_left_as_it_was():
     before = np.geterr()
     LinearPSVC(multi_class="ovr", solver="semismooth_newton").fit(X, y)
     assert np.geterr() == before
+
+
+def test_a_loop_that_ends_does_not_bring_back_the_warnings_of_others():
+    """Overflows far from the solution are silent until the last loop ends, and then no longer."""
+
+    def loop(rounds):
+        for _ in range(rounds):
+            yield None
+        return float(np.float64(1e200) * np.float64(1e200))
+
+    before = np.geterr()
+    outcomes = in_lockstep(lambda orders: dict.fromkeys(orders), {0: loop(0), 1: loop(3)})
+    assert outcomes == {0: np.inf, 1: np.inf}
+    assert np.geterr() == before

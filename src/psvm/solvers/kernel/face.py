@@ -79,7 +79,7 @@ def _optimum(problem: KernelProblem, gram: Array, alpha: Array) -> Array | None:
             return None
         direction, b = step
         # The share of the step until the first bound.
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             room = np.where(direction > 0.0, highest[free] - alpha[free], -alpha[free]) / direction
         room[direction == 0.0] = np.inf
         share = min(1.0, float(room.min()))

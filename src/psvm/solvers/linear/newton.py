@@ -343,8 +343,8 @@ def _primal(task: NewtonTask, u: Array, sums: Sums) -> float:
     """P at u; for a hard margin of w scaled to be feasible."""
     norm = 0.5 * float(u[:-1] @ u[:-1])
     if task.hard:
-        smallest = sums.smallest_margin
-        return norm / smallest**2 if smallest > 0.0 else np.inf
+        smallest = sums.smallest_margin  # its square may underflow
+        return norm / smallest / smallest if smallest > 0.0 else np.inf
     return norm + sums.loss + task.fixed_total - float(task.fixed @ u)
 
 
@@ -376,7 +376,7 @@ def _consider(task: NewtonTask, state: State, *, linearised: bool) -> Orders:
         u = u / smallest
     elif smallest > 1.0 and task.all_rows and task.goals_are_1 and not task.hard:
         # Separable, and further than need be.
-        primal, u = primal / smallest**2, u / smallest
+        primal, u = primal / smallest / smallest, u / smallest
     if primal < best.primal or not np.isfinite(best.primal):
         best.primal, best.u = primal, u
     value, factors = _dual_value(task, point.sums.linearised if linearised else point.sums.dual)
