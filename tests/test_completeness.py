@@ -30,7 +30,6 @@ SEEN_THROUGH = {
     "cli/search_and_test": "cli/test_tune.py",
     "cli/search_report": "cli/test_tune.py",
     "cli/show": "cli/test_terminal.py",
-    "cli/train_and_test": "cli/test_commands.py",
     "estimators/callbacks": "estimators/test_scikit_learn.py",
     "estimators/linear_svc": "estimators/test_linear_oracle.py",
     "estimators/path_result": "estimators/test_path.py",
