@@ -17,8 +17,8 @@ def training_kernel(name, X, gamma):
     return TrainingKernel(kernel, X, [0, X.shape[0]], 1e7, 1, most_kept=0)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e3])
-@pytest.mark.parametrize("gamma", [1e-3, 0.3, 30.0])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])
+@pytest.mark.parametrize("gamma", [1e-3, 0.3, 1e4])
 @pytest.mark.parametrize("storage", ["dense", "float32", "csr"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_error_is_within_its_bound(name, storage, gamma, offset):
@@ -48,7 +48,7 @@ def test_ordinary_rows_have_small_bounds(name):
     kernel, dual = training_kernel(name, X, 0.1), np.full(200, 1.0)
     coarse = kernel.errors.bounds([0], dual, 1)
     tight = kernel.errors.bounds([0], dual, 1, tight=True)
-    assert np.all(tight < coarse)
+    assert np.all(tight <= coarse)
     assert np.all(coarse <= 1e-9 * 200)
 
 

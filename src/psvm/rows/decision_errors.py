@@ -1,18 +1,21 @@
 """How far rounding may have moved decision values ``sum_j dual_j K(x_i, x_j)``, row by row.
 
 An entry is off by a multiple of the unit roundoff u that depends on how it is computed
-(``kernel_functions.hpp``; m: terms of a sum over features):
+(``kernel_functions.hpp``; m: features, or nonzeros of a row that has the most). Sums of differences
+(a distance D of sparse rows is the cheap sum from norms where that is at least 1/64 of the norms)
+have a relative error, so that the entry exp(-D) is off by ``m D exp(-D) <= 0.37 m``:
 
-=============  ====================================================================
-kernel         at most, in units of u
-=============  ====================================================================
-rbf            ``K (8 + (3 m + 12) gamma (|x|^2 + |z|^2))``, x and z as centred
-laplacian      the same with sums of absolute values in place of squared norms
-exponential    the same with norms
-sigmoid        ``8 + (m + 6) (gamma |x| |z| + |coef0|)``
-poly           ``degree (m + 8) (gamma |x| |z| + |coef0|)^degree``
-others         0: a matrix or a callable gives the entries that are meant
-=============  ====================================================================
+=====================  ==========================================================================
+kernel                 at most, in units of u
+=====================  ==========================================================================
+rbf, from norms        ``8 + (3 m + 12) gamma (|x|^2 + |z|^2)``, x and z as centred; never above
+                       ``4 ln 2`` times ``MOST_CANCELLED`` for rows among those packed, four times
+                       that and ``6 (m + 2)`` for others: beyond that, differences are summed
+of differences         ``8 + 0.37 (m + 6)``; of sparse rows with ``128 (m + 2)``
+sigmoid                ``8 + (m + 6) (gamma |x| |z| + |coef0|)``
+poly                   ``degree (m + 8) (gamma |x| |z| + |coef0|)^degree``
+others                 0: a matrix or a callable gives the entries that are meant
+=====================  ==========================================================================
 
 and a sum of n products by n times u of their magnitudes. These are bounded by norms, which costs
 next to nothing, or for ``tight`` bounds of kernels that are not negative summed up.
@@ -20,6 +23,7 @@ next to nothing, or for ``tight`` bounds of kernels that are not negative summed
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm import _core
 from psvm.mathematics.rounding import UNIT
 from psvm.rows.kernel import weights_of
 
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 _TINY = float(np.finfo(np.float64).tiny)
+# What norms may take from the exponent of rbf before differences are summed instead.
+_MOST_FROM_NORMS = 16.0 * math.log(2.0) * _core.MOST_CANCELLED
 
 
 @dataclass
@@ -67,7 +74,7 @@ class DecisionErrors:
         """Terms of a sum over the features of a row, at most."""
         X = self.kernel.X
         if sp.issparse(X):
-            return 2.0 * float(np.diff(X.indptr).max(initial=0))
+            return float(np.diff(X.indptr).max(initial=0))
         return float(X.shape[1])
 
     def farthest(self, segments: Sequence[int], count: int) -> npt.NDArray[np.bool_]:
@@ -112,8 +119,10 @@ class DecisionErrors:
         depth = (chosen.size + 8.0) * UNIT
         if tight and facts.of_difference:
             sums = self.kernel.decision(segments, np.abs(dual), threads)
-            # Entries below the smallest normal number are clamped to it.
-            return np.asarray(1.01 * sums * (entries + depth) + total * _TINY)
+            # An error of 0.37 m is one of at most 745 m of the entry: below lie no normal numbers,
+            # to the smallest of which entries are clamped.
+            of_entries = np.minimum(total * entries, 2_100.0 * sums * entries)
+            return np.asarray(1.01 * (of_entries + sums * depth) + total * _TINY)
         return np.asarray(1.01 * total * (entries + depth * self._sizes(norms, largest)))
 
     def _sizes(self, norms: Array, largest: float) -> Array:
@@ -128,12 +137,18 @@ class DecisionErrors:
             return norms * largest
 
     def _entry_errors(self, norms: Array, largest: float) -> Array:
-        """How far ``K(x, z)`` may be off; relative for functions of the difference."""
+        """How far ``K(x, z)`` may be off."""
         kernel, m = self.kernel.kernel, self._terms
         if not kernel.of_features:
             return np.zeros_like(norms)
         if kernel.facts.of_difference:
-            return UNIT * (8.0 + (3.0 * m + 12.0) * kernel.gamma * (norms + largest))
+            summed = 0.37 * (128.0 * (m + 2.0) if sp.issparse(self.kernel.X) else m + 6.0)
+            if not kernel.facts.of_squares:
+                return np.full_like(norms, UNIT * (8.0 + summed))
+            with np.errstate(over="ignore"):
+                from_norms = (3.0 * m + 12.0) * kernel.gamma * (norms + largest)
+            from_norms = np.minimum(from_norms, _MOST_FROM_NORMS) + 6.0 * (m + 2.0)
+            return UNIT * (8.0 + summed + from_norms)
         if kernel.function == "sigmoid":
             return UNIT * (8.0 + (m + 6.0) * (kernel.gamma * norms * largest + abs(kernel.coef0)))
         return UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
