@@ -162,6 +162,12 @@ class Kernel:
         return facts_of(self.function)
 
     @property
+    def definite(self) -> bool:
+        """Whether every matrix of it is positive semidefinite, as far as its parameters tell."""
+        powers = self.function == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0
+        return self.facts.definite or powers
+
+    @property
     def of_features(self) -> bool:
         """Whether values are computed here from features."""
         return self.facts.of_features

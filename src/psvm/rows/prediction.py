@@ -26,6 +26,7 @@ that is less than its maximum, where the maximum does not suffice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -45,7 +46,7 @@ from psvm.mathematics.multiclass import (
 from psvm.rows.blocks import split_rows
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import find_equal_rows
-from psvm.rows.kernel import Kernel, rows_to_pack
+from psvm.rows.kernel import Kernel, rows_to_pack, weights_of
 from psvm.rows.sizes import CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
@@ -125,9 +126,17 @@ class KernelModel:
     @property
     def weights(self) -> Array:
         """``sum_s dual_coef_ts vector_s`` for every problem t: a linear kernel as a LinearModel."""
+        if self.dual_coef.shape[0] == 1 or sp.issparse(self.vectors):
+            return np.array([weights_of(self.vectors[s], coef) for s, coef in self.terms()])
+        # Around the mean, as in ``weights_of``, for all problems at once.
+        centre = self.dense_vectors.mean(axis=0)
+        centred = self.dense_vectors - centre
         if self.pairwise:
-            return pair_products(self.dense_vectors, self.dual_coef, self.n_support).T
-        return np.asarray(self.dual_coef @ self.vectors)
+            products = pair_products(centred, self.dual_coef, self.n_support).T
+        else:
+            products = self.dual_coef @ centred
+        totals = np.array([math.fsum(coef) for _, coef in self.terms()])
+        return np.asarray(products + totals[:, None] * centre)
 
     @property
     def dense_vectors(self) -> Array:
@@ -228,6 +237,9 @@ class KernelModel:
         if self.dual_coef.shape[0] == 1:
             product = self.kernel.product(X, self.vectors, self.dual_coef[0], self.threads)
             return np.asarray(product[:, None] + self.intercept)
+        few = self.intercept.size <= self.vectors.shape[0]
+        if self.kernel.facts.is_product and few and not sp.issparse(self.vectors):
+            return np.asarray(X @ self.weights.T + self.intercept)
         values = np.empty((self.intercept.size, X.shape[0]))
         if self.kernel.of_features:
             for rows, _, parts in self._parts(X, np.float64, self.dual_coef):

@@ -232,11 +232,10 @@ class Ledger:
         """The whole story, with a status that agrees with the certificate."""
         status, certificate = solution.status, solution.certificate
         if certificate.gap <= self.budget.tol:
-            indefinite = indefinite or status is Status.STATIONARY
             status = Status.STATIONARY if indefinite else Status.CONVERGED
         elif certificate.measured <= self.budget.tol:
             status = Status.UNPROVEN
-        elif status is Status.CONVERGED:
+        elif status in (Status.CONVERGED, Status.STATIONARY):
             status = Status.STALLED
         return replace(solution, status=status, n_iter=max(self.rounds, 1), history=self.records)
 

@@ -97,7 +97,7 @@ class _KernelSolve:
     kernel: TrainingKernel
     ledger: Ledger
     threads: int
-    indefinite: bool = False
+    has_factor: bool | None = None  # whether the matrix was found to be positive semidefinite
 
     @property
     def few_features(self) -> bool:
@@ -157,6 +157,8 @@ class _KernelSolve:
             impatient=impatient,
             max_steps=steps,
         )
+        if found.status is Status.STATIONARY:
+            self.has_factor = False  # a pair of rows has shown it
         return self.certified(found)
 
     def refined(self, best: Solution) -> Solution:
@@ -181,8 +183,9 @@ class _KernelSolve:
             try:
                 features = self.features()
             except np.linalg.LinAlgError:
-                self.indefinite = True
+                self.has_factor = False
                 return best
+            self.has_factor = True
             found = solve_proximal_newton(
                 self.problem,
                 features,
@@ -286,6 +289,14 @@ class _KernelSolve:
             if not proved.certificate.gap > tol >= proved.certificate.measured:
                 break
         return self.ledger.closed(proved, indefinite=self.indefinite)
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether a gap proves nothing. A matrix or a callable is trusted until it is found out."""
+        kernel = self.kernel.kernel
+        if kernel.definite or self.has_factor:
+            return False
+        return kernel.of_features or self.has_factor is False
 
     def coarse_rounding(self, best: Solution) -> Rounding:
         """What rounding may have done to a certificate, from sums alone."""
