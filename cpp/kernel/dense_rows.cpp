@@ -303,19 +303,20 @@ class DensePoints final : public Points<T> {
 template <class T, class S>
 std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
                                         const KernelSpec& spec, std::vector<index_t> starts) {
-  return packed_well<T>(spec, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
-    auto points = std::make_unique<DensePoints<T>>(x.columns, chosen, starts);
-    with_kernel(chosen, [&](auto kernel) {
-      const double scale = kernel.feature_scale(chosen);
-      const bool shifted =
-          shift && (sizeof(T) < sizeof(double) || decltype(kernel)::accumulate == Accumulate::dot);
-      points->set_points([&](index_t i, index_t k) {
-        const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
-        return scale * (shifted ? value - shift[k] : value);
+  return packed_well<T>(
+      spec, most_cancelled, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
+        auto points = std::make_unique<DensePoints<T>>(x.columns, chosen, starts);
+        with_kernel(chosen, [&](auto kernel) {
+          const double scale = kernel.feature_scale(chosen);
+          const bool shifted = shift && (sizeof(T) < sizeof(double) ||
+                                         decltype(kernel)::accumulate == Accumulate::dot);
+          points->set_points([&](index_t i, index_t k) {
+            const auto value = static_cast<double>(x.data[i * x.row_stride + k * x.column_stride]);
+            return scale * (shifted ? value - shift[k] : value);
+          });
+        });
+        return points;
       });
-    });
-    return points;
-  });
 }
 
 #define PSVM_DENSE(T, S)                                                               \

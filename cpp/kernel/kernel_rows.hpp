@@ -152,15 +152,15 @@ void Points<T>::combine_cross(const Points<T>& from, Rows rows, const T* coef, i
 // The exponent of rbf from products errs by at most 4 u `cancellation()` (u = 2^-53), at this limit by
 // 2e-10. Beyond it points in double take differences, at half the speed. Rows and columns need the same
 // kind: of a column with a larger norm than all rows have the distance is large, too, and cancels
-// nothing.
-constexpr double most_cancelled = 0x1p19;
+// nothing. Sparse rows are not centred, and an offset counts in full: text and counts have 2^7 to 2^11.
+constexpr double most_cancelled = 0x1p19, most_cancelled_sparse = 0x1p13;
 
 // Points as `pack` packs them for a kernel, by differences where that is left open and needed.
 template <class T, class Pack>
-std::unique_ptr<Points<T>> packed_well(KernelSpec spec, const Pack& pack) {
+std::unique_ptr<Points<T>> packed_well(KernelSpec spec, double limit, const Pack& pack) {
   std::unique_ptr<Points<T>> points = pack(spec);
   if (sizeof(T) < sizeof(double) || spec.name != "rbf" || spec.by_differences) return points;
-  spec.by_differences = points->cancellation() > most_cancelled;
+  spec.by_differences = points->cancellation() > limit;
   return *spec.by_differences ? pack(spec) : std::move(points);
 }
 

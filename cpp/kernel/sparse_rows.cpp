@@ -260,17 +260,19 @@ class SparsePoints final : public Points<T> {
 template <class T, class S, class I>
 std::unique_ptr<Points<T>> sparse_points(SparseArray<S, I> x, const KernelSpec& spec,
                                          std::vector<index_t> starts) {
-  return packed_well<T>(spec, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
-    const double scale =
-        with_kernel(chosen, [&](auto kernel) { return kernel.feature_scale(chosen); });
-    auto points = std::make_unique<SparsePoints<T, I>>(x.columns, chosen, starts);
-    for (index_t i = 0; i < x.rows; ++i) {
-      const auto first = static_cast<index_t>(x.indptr[i]);
-      points->add_point(x.indices + first, static_cast<index_t>(x.indptr[i + 1]) - first,
-                        [&](index_t k) { return scale * static_cast<double>(x.data[first + k]); });
-    }
-    return points;
-  });
+  return packed_well<T>(
+      spec, most_cancelled_sparse, [&](const KernelSpec& chosen) -> std::unique_ptr<Points<T>> {
+        const double scale =
+            with_kernel(chosen, [&](auto kernel) { return kernel.feature_scale(chosen); });
+        auto points = std::make_unique<SparsePoints<T, I>>(x.columns, chosen, starts);
+        for (index_t i = 0; i < x.rows; ++i) {
+          const auto first = static_cast<index_t>(x.indptr[i]);
+          points->add_point(
+              x.indices + first, static_cast<index_t>(x.indptr[i + 1]) - first,
+              [&](index_t k) { return scale * static_cast<double>(x.data[first + k]); });
+        }
+        return points;
+      });
 }
 
 #define PSVM_SPARSE(T, S, I)                                                                       \

@@ -385,7 +385,8 @@ class KernelSettings:
             own = X if whole else X[chosen]
             gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
         kernel = replace(self.kernel, gamma=gamma)
-        return TrainingKernel(kernel, own, rows.starts, self.cache_bytes, threads)
+        split = bool(np.any(rows.shares[rows.kept] != 1.0))
+        return TrainingKernel(kernel, own, rows.starts, self.cache_bytes, threads, split=split)
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,14 @@ _MOST_IN_CHUNK, _FEWEST_IN_CHUNK = 1024, 32
 
 @dataclass(frozen=True)
 class Rounding:
-    """What rounding may add to P - D at most, and take off P."""
+    """What rounding may add to P - D at most, and take off P.
+
+    ``stretch`` is what w and b of a hard margin have to be multiplied by, so that no row has slack.
+    """
 
     difference: float
     primal: float
+    stretch: float = 1.0
 
 
 def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
@@ -53,8 +57,14 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
         gap = np.inf
     else:
         gap = (measured * magnitude + rounding.difference) / least * (1.0 + 8.0 * UNIT)
-    dual = certificate.primal - gap * magnitude if np.isfinite(gap) else -np.inf
-    return replace(certificate, dual=dual, gap=gap)
+    stretch = rounding.stretch
+    return replace(
+        certificate,
+        primal=certificate.primal * stretch**2,
+        gap=gap,
+        intercept=certificate.intercept * stretch,
+        scale=certificate.scale * stretch,
+    )
 
 
 def power_error(p: float) -> tuple[float, float]:
@@ -71,23 +81,22 @@ def power_error(p: float) -> tuple[float, float]:
 def rounding_of(
     rows: DualRows,
     alpha: Array,
-    decision: Array,
+    values: Array,
     certificate: Certificate,
     error: Array,
     largest: float,
 ) -> Rounding:
-    """Of a certificate of alpha and its decision values.
+    """Of a certificate of alpha at given values ``f_i + b``.
 
     Parameters
     ----------
     error : ndarray
-        How far each decision value may be off.
+        How far each of the values may be off.
     largest : float
         The largest squared norm of a row, ``K(x, x)``.
     """
-    intercept = certificate.intercept / certificate.scale
-    short = rows.shortfall(decision + intercept)
-    error = error + 4.0 * UNIT * (np.abs(decision) + abs(intercept) + np.abs(rows.target))
+    short = rows.shortfall(values)
+    error = error + 2.0 * UNIT * (np.abs(values) + np.abs(rows.target))
     lossless = _PAIRWISE + np.log2(alpha.size + 1.0)
     repair = _repair(rows, alpha, short, lossless * UNIT, largest)
     if rows.hard_margin:
@@ -111,6 +120,27 @@ def rounding_of(
             + repair
         )
         return Rounding(difference, added + pulled + lossless * UNIT * abs(certificate.primal))
+
+
+def certify_values(
+    rows: DualRows, alpha: Array, values: Array, squared_norm: float, intercept: float
+) -> Certificate:
+    """The certificate of alpha with ``f + b`` as given, where ``f`` and b are too large for it.
+
+    Not for hard margins.
+    """
+    short = rows.shortfall(values)
+    lost, conjugate = rows.loss.value(short, rows.cost), rows.loss.conjugate(alpha, rows.cost)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, drift = float(lost.sum()), rows.balance * intercept
+        difference = float(np.sum(lost - alpha * short + conjugate))
+    primal, magnitude = 0.5 * squared_norm + total + drift, 0.5 * squared_norm + total + abs(drift)
+    if not (np.isfinite(difference) and magnitude > 0.0):
+        return Certificate(primal, -np.inf, np.inf, intercept)
+    gap = max(difference, 0.0) / magnitude
+    return Certificate(
+        primal, primal - difference, gap, intercept, magnitude=magnitude, squared_norm=squared_norm
+    )
 
 
 def coarse_rounding(
@@ -176,14 +206,17 @@ def _of_hard_margin(
 ) -> Rounding:
     """P is that of w divided by its smallest margin, which may be off by the largest error."""
     scale, primal = certificate.scale, abs(certificate.primal)
-    relative = 2.0 * scale * float(error.max(initial=0.0))
-    if relative >= 1.0:
+    # Stored as they are, coefficients are rounded once more.
+    relative = scale * float(error.max(initial=0.0)) + 8.0 * UNIT
+    if relative >= 0.5:
         return Rounding(np.inf, np.inf)
     pulled = scale * float(np.sum(alpha * error))
     gained = float(np.sum(alpha * np.abs(rows.target)))
     sums = (_PAIRWISE + np.log2(alpha.size + 1.0)) * UNIT * (gained + primal)
-    added = primal * (1.0 / (1.0 - relative) ** 2 - 1.0)
-    return Rounding(added + 2.0 * pulled + repair * scale + 4.0 * sums, added + pulled + sums)
+    stretch = 1.0 / (1.0 - relative)
+    added = primal * (stretch**2 - 1.0)
+    difference = added + 2.0 * pulled + repair * scale + 4.0 * sums
+    return Rounding(difference, added + pulled + sums, stretch)
 
 
 @dataclass(frozen=True)

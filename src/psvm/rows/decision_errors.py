@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 _TINY = float(np.finfo(np.float64).tiny)
+# Roundoff of extended precision, where there is one, and products up to which it is used: 10 ms.
+_EPS = float(np.finfo(np.longdouble).eps)
+_PRECISE_WORK = 2_000_000
 # What norms may take from the exponent of rbf before differences are summed instead.
 _MOST_FROM_NORMS = 16.0 * math.log(2.0) * _core.MOST_CANCELLED
 
@@ -125,6 +128,48 @@ class DecisionErrors:
             return np.asarray(1.01 * (of_entries + sums * depth) + total * _TINY)
         return np.asarray(1.01 * total * (entries + depth * self._sizes(norms, largest)))
 
+    def precise(
+        self, segments: Sequence[int], dual: Array, intercept: float
+    ) -> tuple[Array, Array, float] | None:
+        """Values ``f + b`` summed in extended precision, their errors, and ``||w||^2``.
+
+        None where that would take long, or the platform has no such numbers.
+        """
+        facts, columns = self.kernel.kernel.facts, self.kernel.columns(segments)
+        chosen = np.flatnonzero(dual)
+        work = columns.size * (self.kernel.X.shape[1] if facts.is_product else chosen.size)
+        if work > _PRECISE_WORK or chosen.size == 0 or sp.issparse(self.kernel.X) or _EPS >= UNIT:
+            return None
+        coef = dual[chosen].astype(np.longdouble)
+        if facts.is_product:
+            X = self.kernel.X[columns].astype(np.longdouble)
+            centre = X.mean(axis=0)
+            total = np.longdouble(math.fsum(dual))
+            w = coef @ (X[chosen] - centre) + total * centre
+            size = np.abs(coef) @ np.abs(X[chosen] - centre) + abs(total) * np.abs(centre)
+            of_w = (chosen.size + 8) * _EPS * size
+            values = X @ w + np.longdouble(intercept)
+            error = np.abs(X) @ ((X.shape[1] + 8) * _EPS * np.abs(w) + of_w)
+            if self.kernel.split:
+                error = error + 2.0 * UNIT * np.abs(X) @ (np.abs(coef) @ np.abs(X[chosen]))
+            squared_norm = float(w @ w)
+        elif self.kernel.size <= self.kernel.most_kept:
+            K = self.kernel.gram(segments, 1)[:, chosen].astype(np.longdouble)
+            f = K @ coef
+            values, sums = f + np.longdouble(intercept), np.abs(K) @ np.abs(coef)
+            norms = self._norms[columns]
+            entries = self._entry_errors(norms, float(norms[chosen].max()))
+            total = np.abs(coef).sum()
+            error = total * entries + (chosen.size + 8) * _EPS * sums
+            if facts.of_difference:
+                error = np.minimum(error, sums * (2_100.0 * entries + 2.0 * UNIT)) + total * _TINY
+            error = error + 2.0 * UNIT * sums * self.kernel.split
+            squared_norm = float(dual[chosen].astype(np.longdouble) @ f[chosen])
+        else:
+            return None
+        error = error + 4 * _EPS * (np.abs(values) + abs(intercept))
+        return values.astype(np.float64), 1.01 * error.astype(np.float64), squared_norm
+
     def _sizes(self, norms: Array, largest: float) -> Array:
         """``|K(x, z)|`` at most, for rows x and z of the given norms."""
         kernel = self.kernel.kernel
@@ -165,6 +210,9 @@ class DecisionErrors:
             offset = abs(float(np.sum(coef))) + 32.0 * UNIT * float(np.abs(coef).sum())
             offset *= float(np.linalg.norm(centre))
         of_w = (coef.size + 4.0) * float(np.abs(coef) @ spread) + 4.0 * offset
+        if self.kernel.split:
+            # What splitting rounds off is a sum of rows as they are, not around their mean.
+            of_w += 2.0 * float(np.abs(coef) @ norms_of(rows))
         size = (self._terms + 4.0) * float(np.linalg.norm(w))
         return np.asarray(1.01 * UNIT * norms * (of_w + size))
 

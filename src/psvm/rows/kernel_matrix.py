@@ -73,6 +73,8 @@ class TrainingKernel:
         Threads for one pass over the matrix.
     stored : ndarray of float32 or None
         The matrix itself, if somebody has computed it.
+    split : bool
+        Whether rows stand for several equal ones, among which their dual variables will be split.
     most_kept : int
         Rows up to which the float64 matrix is computed once and kept.
     """
@@ -83,6 +85,7 @@ class TrainingKernel:
     cache_bytes: float
     threads: int
     stored: npt.NDArray[Any] | None = None
+    split: bool = False
     most_kept: int = SMALL
     _caches: dict[str, Any] = field(default_factory=dict, repr=False)
     _seconds_per_entry: float | None = None

@@ -25,9 +25,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from psvm.mathematics.certificate import best_intercept, certify
+from psvm.mathematics.certificate import Certificate, best_intercept, certify
 from psvm.mathematics.problem import KernelProblem
-from psvm.mathematics.rounding import Rounding, coarse_rounding, rounding_of, with_rounding
+from psvm.mathematics.rounding import (
+    UNIT,
+    Rounding,
+    certify_values,
+    coarse_rounding,
+    rounding_of,
+    with_rounding,
+)
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
@@ -284,9 +291,11 @@ class _KernelSolve:
             # By way of w, which loses fewer digits than a sum of inner products.
             best = self.certified(Candidate(best.alpha, best.decision, best.status))
         proved, tol = best, self.ledger.budget.tol
-        for bound in (self.coarse_rounding, self.rounding, self.tight_rounding):
-            proved = replace(best, certificate=with_rounding(best.certificate, bound(best)))
-            if not proved.certificate.gap > tol >= proved.certificate.measured:
+        for proof in (self.by_sums, self.by_rows, self.by_entries, self.precisely):
+            certificate = proof(best)
+            if certificate.gap < proved.certificate.gap or proved is best:
+                proved = replace(best, certificate=certificate)
+            if not proved.certificate.gap > tol >= best.certificate.gap:
                 break
         return self.ledger.closed(proved, indefinite=self.indefinite)
 
@@ -298,28 +307,43 @@ class _KernelSolve:
             return False
         return kernel.of_features or self.has_factor is False
 
-    def coarse_rounding(self, best: Solution) -> Rounding:
-        """What rounding may have done to a certificate, from sums alone."""
-        if self.problem.hard_margin:
-            return Rounding(np.inf, np.inf)
-        errors, alpha = self.kernel.errors, best.alpha
-        error = errors.coarse(float(alpha.sum()))
-        return coarse_rounding(self.problem, alpha, best.certificate, error, errors.most)
+    def by_sums(self, best: Solution) -> Certificate:
+        """With bounds for rounding, from sums alone."""
+        rounding = Rounding(np.inf, np.inf)
+        if not self.problem.hard_margin:
+            errors, alpha = self.kernel.errors, best.alpha
+            error = errors.coarse(float(alpha.sum()))
+            rounding = coarse_rounding(self.problem, alpha, best.certificate, error, errors.most)
+        return with_rounding(best.certificate, rounding)
 
-    def tight_rounding(self, best: Solution) -> Rounding:
-        """The same from kernel entries summed up."""
-        return self.rounding(best, tight=True)
-
-    def rounding(self, best: Solution, *, tight: bool = False) -> Rounding:
-        """The same row by row, from norms."""
+    def by_rows(self, best: Solution, *, tight: bool = False) -> Certificate:
+        """With bounds row by row, from norms."""
         problem, errors, shared = self.problem, self.kernel.errors, self.problem.kernel_row
         dual = problem.summed(problem.y * best.alpha)
         error = errors.bounds(problem.segments, dual, self.threads, tight=tight)
-        return rounding_of(
-            problem,
-            best.alpha,
-            best.decision,
-            best.certificate,
-            error if shared is None else error[shared],
-            errors.most,
-        )
+        error = error if shared is None else error[shared]
+        intercept = best.certificate.intercept / best.certificate.scale
+        error = error + 2.0 * UNIT * (np.abs(best.decision) + abs(intercept))
+        values = best.decision + intercept
+        rounding = rounding_of(problem, best.alpha, values, best.certificate, error, errors.most)
+        return with_rounding(best.certificate, rounding)
+
+    def by_entries(self, best: Solution) -> Certificate:
+        """With bounds row by row, from the kernel entries."""
+        return self.by_rows(best, tight=True)
+
+    def precisely(self, best: Solution) -> Certificate:
+        """In extended precision, of few rows."""
+        problem, errors, shared = self.problem, self.kernel.errors, self.problem.kernel_row
+        dual, b = problem.summed(problem.y * best.alpha), best.certificate.intercept
+        found = None
+        if not problem.hard_margin:
+            found = errors.precise(problem.segments, dual, b)
+        if found is None:
+            return replace(best.certificate, gap=np.inf)
+        values, error, squared_norm = found
+        if shared is not None:
+            values, error = values[shared], error[shared]
+        certificate = certify_values(problem, best.alpha, values, squared_norm, b)
+        rounding = rounding_of(problem, best.alpha, values, certificate, error, errors.most)
+        return with_rounding(certificate, rounding)

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from psvm import _core
 from psvm.mathematics.certificate import best_intercept, certify_pair
 from psvm.mathematics.problem import LinearProblems, LinearStart
-from psvm.mathematics.rounding import PairSums, Rounding, rounding_of_pair, with_rounding
+from psvm.mathematics.rounding import UNIT, PairSums, Rounding, rounding_of_pair, with_rounding
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
@@ -255,8 +255,9 @@ def _rounding(passes: BlockPasses, t: int, w: Array, image: Array, sums: Sums) -
     smallest = sums.smallest_margin - sums.margin_error
     if smallest <= 0.5:
         return Rounding(np.inf, np.inf)
-    added = 0.5 * float(w @ w) * max(1.0 / smallest**2 - 1.0, 0.0)
-    return Rounding(rounding.difference + added, rounding.primal)
+    stretch = max(1.0 / smallest, 1.0) * (1.0 + 8.0 * UNIT)
+    added = 0.5 * float(w @ w) * (stretch**2 - 1.0)
+    return Rounding(rounding.difference + added, rounding.primal, stretch)
 
 
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
