@@ -287,7 +287,9 @@ def _disk(rng: np.random.Generator, outcome: Outcome) -> None:
         if nth == total:
             error = error or OSError()  # the flush of the folder: the file is there already
     else:
-        limit = int(rng.integers(0, len(old)))
+        write(second, path)
+        limit = int(rng.integers(0, path.stat().st_size))
+        path.write_bytes(old)
         outcome.recipe += f" {ending}: files end at {limit} bytes"
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         try:

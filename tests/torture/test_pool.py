@@ -100,9 +100,6 @@ def test_what_a_case_leaves_behind_is_found(monkeypatch):
 
     monkeypatch.setattr("torture.kinds._run", loud)
     gc.collect()  # what other tests have left
-    before = np.geterr()
-    try:
+    with np.errstate(over="warn"):  # not what it will be changed to
         outcome = run_case("fits", 0)
-    finally:
-        np.seterr(**before)
     assert [one.what for one in outcome.findings] == ["left behind"]
