@@ -388,6 +388,7 @@ NB_MODULE(_core, m) {
     return names[static_cast<int>(this_cpu())];
   });
   m.attr("MOST_CANCELLED") = most_cancelled;
+  m.attr("MOST_CANCELLED_SPARSE") = most_cancelled_sparse;
   bind_linear_rows(m);
   bind_coordinate_descent(m);
   bind_fold_path(m);

@@ -51,6 +51,7 @@ class FoldProblem:
     ) -> None: ...
 
 OUTSIDE_MARGIN: float  # how far outside the margin a row is no support vector
+MOST_CANCELLED_SPARSE: float  # the same for sparse rows
 MOST_CANCELLED: float  # terms times exponent from which rbf sums differences
 
 class Precision:

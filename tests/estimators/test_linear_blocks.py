@@ -21,7 +21,7 @@ from psvm.rows.blocks import split_rows
 from psvm.solvers.ledger import Budget, Status
 from psvm.solvers.linear.choose import solve_linear
 
-TIGHT = 1e-12
+TIGHT = 1e-11
 
 
 def cut(X, y, sizes, weights=None):

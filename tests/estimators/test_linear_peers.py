@@ -11,7 +11,7 @@ from small_data import blobs, noisy, real, thin
 
 from psvm import PSVC, LinearPSVC
 
-TIGHT = 1e-12
+TIGHT = 1e-11
 
 
 def liblinear(X, y, loss, C, dual, sample_weight=None):

@@ -120,6 +120,7 @@ def test_verbose_is_a_count(verbose):
         psvm_path(X, Y, verbose=verbose)
 
 
+@pytest.mark.filterwarnings("ignore:.*with rounding:sklearn.exceptions.ConvergenceWarning")
 def test_weights_that_only_one_class_has_can_be_calibrated():
     """Beside 1e20 a share of one minus the other is 0."""
     weight = np.where(np.arange(20) % 2 == 0, 1e20, 1.0)

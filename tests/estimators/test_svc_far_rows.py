@@ -163,5 +163,5 @@ def test_distances_that_overflow_are_far(kernel):
 def test_a_width_by_a_variance_that_leaves_the_range():
     X, y = noisy_rows(40)
     for storage in STORAGES.values():
-        with pytest.raises(ValueError, match=r"gamma='scale' .* scale X"):
+        with pytest.raises(ValueError, match=r"scale X"):
             PSVC().fit(storage(X * 1e-170), y)

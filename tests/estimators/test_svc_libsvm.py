@@ -10,7 +10,7 @@ from small_data import blobs, noisy, real
 from psvm import PSVC
 
 SHARED_KERNELS = ("linear", "rbf", "poly")
-TIGHT = 1e-10
+TIGHT = 1e-9
 
 
 def gaussian(X, Z):

@@ -66,6 +66,7 @@ def test_a_matrix_is_what_it_is():
 def test_the_rows_farthest_out_are_found():
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[[4, 17]] *= 100.0
-    far = training_kernel("rbf", X, 0.1).errors.farthest([0], 2)
+    kernel = training_kernel("rbf", X, 0.1)
+    far = kernel.errors.farthest([0], 2)
     assert np.flatnonzero(far).tolist() == [4, 17]
-    assert training_kernel("rbf", X, 0.1).errors.farthest([0], 99).all()
+    assert kernel.errors.farthest([0], 99).all()

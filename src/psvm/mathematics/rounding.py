@@ -47,7 +47,7 @@ class Rounding:
 def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
     """The same certificate with a gap that is true whatever was rounded.
 
-    Infinite where rounding may be all there is of P.
+    It says nothing (1, or infinite) where rounding may be all there is of P.
     """
     measured, magnitude = certificate.gap, certificate.magnitude
     if not np.isfinite(measured):
@@ -57,6 +57,8 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
         gap = np.inf
     else:
         gap = (measured * magnitude + rounding.difference) / least * (1.0 + 8.0 * UNIT)
+    if certificate.primal == magnitude:
+        gap = min(gap, 1.0)  # the optimum is not negative
     stretch = rounding.stretch
     return replace(
         certificate,

@@ -46,8 +46,15 @@ _TINY = float(np.finfo(np.float64).tiny)
 # Roundoff of extended precision, where there is one, and products up to which it is used: 10 ms.
 _EPS = float(np.finfo(np.longdouble).eps)
 _PRECISE_WORK = 2_000_000
-# What norms may take from the exponent of rbf before differences are summed instead.
-_MOST_FROM_NORMS = 16.0 * math.log(2.0) * _core.MOST_CANCELLED
+
+
+@dataclass(frozen=True)
+class Precise:
+    """Values ``f + b``, rounded once, what they may be off by, and ``||w||^2``."""
+
+    values: Array
+    errors: Array
+    squared_norm: float
 
 
 @dataclass
@@ -98,7 +105,8 @@ class DecisionErrors:
         n, norm = float(self.kernel.size), float(self._norms.max(initial=0.0))
         if self.kernel.kernel.facts.is_product:
             return 1.01 * self.most * UNIT * (3.0 * n + self._terms + 32.0)
-        entry = float(self._entry_errors(np.array([norm]), norm)[0])
+        relative, absolute = self._entry_errors(np.array([norm]), norm)
+        entry = float(relative[0] * self.most + absolute[0])
         return 1.01 * (entry + (n + 16.0) * UNIT * self.most)
 
     @cached_property
@@ -118,57 +126,75 @@ class DecisionErrors:
         if facts.is_product:
             return self._of_product(norms, columns[chosen], dual[chosen])
         largest, total = float(norms[chosen].max()), float(np.abs(dual).sum())
-        entries = self._entry_errors(norms, largest)
-        depth = (chosen.size + 8.0) * UNIT
+        relative, absolute = self._entry_errors(norms, largest)
+        relative = relative + self._depth(chosen.size) * UNIT
         if tight and facts.of_difference:
             sums = self.kernel.decision(segments, np.abs(dual), threads)
-            # An error of 0.37 m is one of at most 745 m of the entry: below lie no normal numbers,
-            # to the smallest of which entries are clamped.
-            of_entries = np.minimum(total * entries, 2_100.0 * sums * entries)
-            return np.asarray(1.01 * (of_entries + sums * depth) + total * _TINY)
-        return np.asarray(1.01 * total * (entries + depth * self._sizes(norms, largest)))
+            return np.asarray(1.01 * (sums * relative + self._at_most(absolute, total, sums)))
+        return np.asarray(1.01 * total * (absolute + relative * self._sizes(norms, largest)))
 
-    def precise(
-        self, segments: Sequence[int], dual: Array, intercept: float
-    ) -> tuple[Array, Array, float] | None:
-        """Values ``f + b`` summed in extended precision, their errors, and ``||w||^2``.
+    def _depth(self, terms: int) -> float:
+        """Additions one after the other in a sum over so many support vectors, at most."""
+        if sp.issparse(self.kernel.X) or self.kernel.size <= self.kernel.most_kept:
+            return terms + 8.0
+        return min(terms, terms / 4.0 + 128.0) + 8.0  # in tiles of at least four rows
+
+    def _at_most(self, absolute: Array, total: float, sums: Array) -> Array:
+        """The sum of errors of ``0.37 c``, which are ``c`` times the logarithm of K beside K.
+
+        Entries below the smallest normal number, of logarithm -709, are clamped to it.
+        """
+        return np.asarray(np.minimum(total, 709.0 / 0.37 * sums) * absolute + total * _TINY)
+
+    def precise(self, segments: Sequence[int], dual: Array, intercept: float) -> Precise | None:
+        """Values ``f + b`` summed in extended precision.
 
         None where that would take long, or the platform has no such numbers.
         """
-        facts, columns = self.kernel.kernel.facts, self.kernel.columns(segments)
-        chosen = np.flatnonzero(dual)
-        work = columns.size * (self.kernel.X.shape[1] if facts.is_product else chosen.size)
-        if work > _PRECISE_WORK or chosen.size == 0 or sp.issparse(self.kernel.X) or _EPS >= UNIT:
+        facts, rows = self.kernel.kernel.facts, self.kernel.columns(segments).size
+        support = np.flatnonzero(dual)
+        if _EPS >= UNIT or support.size == 0:
             return None
-        coef = dual[chosen].astype(np.longdouble)
         if facts.is_product:
-            X = self.kernel.X[columns].astype(np.longdouble)
-            centre = X.mean(axis=0)
-            total = np.longdouble(math.fsum(dual))
-            w = coef @ (X[chosen] - centre) + total * centre
-            size = np.abs(coef) @ np.abs(X[chosen] - centre) + abs(total) * np.abs(centre)
-            of_w = (chosen.size + 8) * _EPS * size
-            values = X @ w + np.longdouble(intercept)
-            error = np.abs(X) @ ((X.shape[1] + 8) * _EPS * np.abs(w) + of_w)
-            if self.kernel.split:
-                error = error + 2.0 * UNIT * np.abs(X) @ (np.abs(coef) @ np.abs(X[chosen]))
-            squared_norm = float(w @ w)
-        elif self.kernel.size <= self.kernel.most_kept:
-            K = self.kernel.gram(segments, 1)[:, chosen].astype(np.longdouble)
-            f = K @ coef
-            values, sums = f + np.longdouble(intercept), np.abs(K) @ np.abs(coef)
-            norms = self._norms[columns]
-            entries = self._entry_errors(norms, float(norms[chosen].max()))
-            total = np.abs(coef).sum()
-            error = total * entries + (chosen.size + 8) * _EPS * sums
-            if facts.of_difference:
-                error = np.minimum(error, sums * (2_100.0 * entries + 2.0 * UNIT)) + total * _TINY
-            error = error + 2.0 * UNIT * sums * self.kernel.split
-            squared_norm = float(dual[chosen].astype(np.longdouble) @ f[chosen])
+            X = self.kernel.rows(segments)
+            if sp.issparse(X) or X.size > _PRECISE_WORK:
+                return None
+            f, error, squared_norm = self._precise_product(X.astype(np.longdouble), dual, support)
+        elif self.kernel.size <= self.kernel.most_kept and rows * support.size <= _PRECISE_WORK:
+            f, error, squared_norm = self._precise_sums(segments, dual, support)
         else:
             return None
-        error = error + 4 * _EPS * (np.abs(values) + abs(intercept))
-        return values.astype(np.float64), 1.01 * error.astype(np.float64), squared_norm
+        values = f + np.longdouble(intercept)
+        error = 1.01 * (error + 4.0 * _EPS * (np.abs(values) + abs(intercept)))
+        return Precise(values.astype(np.float64), error.astype(np.float64), float(squared_norm))
+
+    def _precise_product(self, X: Any, dual: Array, support: npt.NDArray[np.intp]) -> Any:
+        """``<x, w>`` and its error, and ``||w||^2``."""
+        coef, vectors = dual[support].astype(np.longdouble), X[support]
+        centre, total = X.mean(axis=0), np.longdouble(math.fsum(dual))
+        w = coef @ (vectors - centre) + total * centre
+        size = np.abs(coef) @ np.abs(vectors - centre) + abs(total) * np.abs(centre)
+        of_w = (support.size + 8.0) * _EPS * size
+        if self.kernel.split:
+            of_w = of_w + 2.0 * UNIT * (np.abs(coef) @ np.abs(vectors))
+        error = np.abs(X) @ ((X.shape[1] + 8.0) * _EPS * np.abs(w) + of_w)
+        return X @ w, error, w @ w
+
+    def _precise_sums(
+        self, segments: Sequence[int], dual: Array, support: npt.NDArray[np.intp]
+    ) -> Any:
+        """The sum over kernel entries in float64 and its error, and ``||w||^2``."""
+        coef = dual[support].astype(np.longdouble)
+        K = self.kernel.gram(segments, 1)[:, support].astype(np.longdouble)
+        f, sums, total = K @ coef, np.abs(K) @ np.abs(coef), float(np.abs(dual).sum())
+        norms = self._norms[self.kernel.columns(segments)]
+        relative, absolute = self._entry_errors(norms, float(norms[support].max()))
+        relative = relative + (support.size + 8.0) * _EPS + 2.0 * UNIT * self.kernel.split
+        if self.kernel.kernel.facts.of_difference:
+            top = self._at_most(absolute, total, sums.astype(np.float64))
+        else:
+            top = total * absolute
+        return f, relative * sums + top, coef @ f[support]
 
     def _sizes(self, norms: Array, largest: float) -> Array:
         """``|K(x, z)|`` at most, for rows x and z of the given norms."""
@@ -181,22 +207,28 @@ class DecisionErrors:
                 return size
             return norms * largest
 
-    def _entry_errors(self, norms: Array, largest: float) -> Array:
-        """How far ``K(x, z)`` may be off."""
+    def _entry_errors(self, norms: Array, largest: float) -> tuple[Array, Array]:
+        """How far ``K(x, z)`` may be off: relative to K, and what comes on top of that."""
         kernel, m = self.kernel.kernel, self._terms
+        none = np.zeros_like(norms)
         if not kernel.of_features:
-            return np.zeros_like(norms)
+            return none, none
         if kernel.facts.of_difference:
-            summed = 0.37 * (128.0 * (m + 2.0) if sp.issparse(self.kernel.X) else m + 6.0)
+            sparse = sp.issparse(self.kernel.X)
+            summed = none + 0.37 * UNIT * (128.0 * (m + 2.0) if sparse else m + 6.0)
             if not kernel.facts.of_squares:
-                return np.full_like(norms, UNIT * (8.0 + summed))
+                return none + 8.0 * UNIT, summed
+            most = _core.MOST_CANCELLED_SPARSE if sparse else _core.MOST_CANCELLED
             with np.errstate(over="ignore"):
                 from_norms = (3.0 * m + 12.0) * kernel.gamma * (norms + largest)
-            from_norms = np.minimum(from_norms, _MOST_FROM_NORMS) + 6.0 * (m + 2.0)
-            return UNIT * (8.0 + summed + from_norms)
+            # Differences are summed where norms would cancel, which 1/2 of these says for certain.
+            summed = np.where(from_norms.max(initial=0.0) > 0.5 * most, summed, 0.0)
+            summed += np.where(norms > 4.0 * largest, 6.0 * UNIT * (m + 2.0), 0.0)
+            return UNIT * (8.0 + np.minimum(from_norms, 16.0 * math.log(2.0) * most)), summed
         if kernel.function == "sigmoid":
-            return UNIT * (8.0 + (m + 6.0) * (kernel.gamma * norms * largest + abs(kernel.coef0)))
-        return UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
+            inner = kernel.gamma * norms * largest + abs(kernel.coef0)
+            return none, UNIT * (8.0 + (m + 6.0) * inner)
+        return none, UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
 
     def _of_product(self, norms: Array, support: npt.NDArray[np.int64], coef: Array) -> Array:
         """``<x, w>``, w summed around the mean of the support vectors (``weights_of``)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -144,7 +145,7 @@ class TrainingKernel:
     @cached_property
     def errors(self) -> DecisionErrors:
         """What rounding may do to decision values."""
-        return DecisionErrors(self)
+        return DecisionErrors(weakref.proxy(self))  # no cycle: memory goes with the last reference
 
     def _matrix(self, dtype: type) -> Any:
         if self.kernel.of_features:

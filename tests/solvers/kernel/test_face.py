@@ -79,7 +79,7 @@ def test_small_fits_take_it(p):
     X, y = noisy(200, 5)
     model = PSVC(p, C=3.0).fit(X, y)
     assert model.history_[0][-1]["solver"] == "face"
-    assert model.dual_gap_[0] <= 1e-11
+    assert model.dual_gap_[0] <= 1e-9
     order = np.random.default_rng(0).permutation(200)
     again = PSVC(p, C=3.0).fit(X[order], y[order])
     assert again.decision_function(X) == pytest.approx(model.decision_function(X), abs=1e-9)

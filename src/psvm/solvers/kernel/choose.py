@@ -93,7 +93,7 @@ def solve_kernel(
         last = solve.working_set(best.alpha, float32=False)
         better = last.certificate.gap <= best.certificate.gap
         best = last if better else replace(best, status=last.status)
-    return solve.closed(best)
+    return solve.closed(solve.beyond(best))
 
 
 @dataclass
@@ -144,6 +144,7 @@ class _KernelSolve:
         steps: int = -1,
         impatient: bool = False,
         decision: Array | None = None,
+        tol: float | None = None,
         share: float = 1.0,
     ) -> Solution:
         """Pair steps from ``alpha``, at most ``steps`` in ``rounds`` unless these are negative.
@@ -151,7 +152,7 @@ class _KernelSolve:
         They may take a ``share`` of the effort left.
         """
         # Aimed just below tol, so that the gap recomputed in float64 is at most tol.
-        aim = (0.9 if float32 else 0.99) * self.ledger.budget.tol
+        aim = (0.9 if float32 else 0.99) * (self.ledger.budget.tol if tol is None else tol)
         solver = f"working_set_float{32 if float32 else 64}"
         found = solve_working_set(
             self.problem,
@@ -285,8 +286,23 @@ class _KernelSolve:
             asked = ~(done | (short <= -10.0 * error))
         return decision
 
+    def beyond(self, best: Solution) -> Solution:
+        """A solution so far within tol that rounding leaves it there, where that takes little."""
+        tol = self.ledger.budget.tol
+        if best.certificate.gap > tol or self.kernel.size <= SMALL or self.over(best):
+            return best
+        rounding = self.proved(best).certificate.gap - best.certificate.gap
+        if not 0.0 < tol - rounding < best.certificate.gap:
+            return best
+        again = self.working_set(best.alpha, float32=False, tol=0.9 * (tol - rounding))
+        return min(best, again, key=lambda one: one.certificate.gap)
+
     def closed(self, best: Solution) -> Solution:
         """The whole story, with a gap that is true in exact arithmetic."""
+        return self.ledger.closed(self.proved(best), indefinite=self.indefinite)
+
+    def proved(self, best: Solution) -> Solution:
+        """With a gap that is true in exact arithmetic, by as much work as that takes."""
         if self.kernel.kernel.facts.is_product:
             # By way of w, which loses fewer digits than a sum of inner products.
             best = self.certified(Candidate(best.alpha, best.decision, best.status))
@@ -297,7 +313,7 @@ class _KernelSolve:
                 proved = replace(best, certificate=certificate)
             if not proved.certificate.gap > tol >= best.certificate.gap:
                 break
-        return self.ledger.closed(proved, indefinite=self.indefinite)
+        return proved
 
     @property
     def indefinite(self) -> bool:
@@ -318,10 +334,9 @@ class _KernelSolve:
 
     def by_rows(self, best: Solution, *, tight: bool = False) -> Certificate:
         """With bounds row by row, from norms."""
-        problem, errors, shared = self.problem, self.kernel.errors, self.problem.kernel_row
+        problem, errors = self.problem, self.kernel.errors
         dual = problem.summed(problem.y * best.alpha)
-        error = errors.bounds(problem.segments, dual, self.threads, tight=tight)
-        error = error if shared is None else error[shared]
+        error = problem.of_rows(errors.bounds(problem.segments, dual, self.threads, tight=tight))
         intercept = best.certificate.intercept / best.certificate.scale
         error = error + 2.0 * UNIT * (np.abs(best.decision) + abs(intercept))
         values = best.decision + intercept
@@ -334,16 +349,14 @@ class _KernelSolve:
 
     def precisely(self, best: Solution) -> Certificate:
         """In extended precision, of few rows."""
-        problem, errors, shared = self.problem, self.kernel.errors, self.problem.kernel_row
+        problem, errors = self.problem, self.kernel.errors
         dual, b = problem.summed(problem.y * best.alpha), best.certificate.intercept
         found = None
         if not problem.hard_margin:
             found = errors.precise(problem.segments, dual, b)
         if found is None:
             return replace(best.certificate, gap=np.inf)
-        values, error, squared_norm = found
-        if shared is not None:
-            values, error = values[shared], error[shared]
-        certificate = certify_values(problem, best.alpha, values, squared_norm, b)
+        values, error = problem.of_rows(found.values), problem.of_rows(found.errors)
+        certificate = certify_values(problem, best.alpha, values, found.squared_norm, b)
         rounding = rounding_of(problem, best.alpha, values, certificate, error, errors.most)
         return with_rounding(certificate, rounding)
