@@ -116,7 +116,8 @@ def _other_array(rng: np.random.Generator, content: bytes) -> bytes:
         return damaged(rng, content)
     how = int(rng.integers(6))
     if how == 0:
-        array = array.astype(one_of(rng, np.float32, np.int64, np.int8, np.complex128, "U8", bool))
+        other = one_of(rng, np.float32, np.int64, np.int8, np.complex128, "U8", bool)
+        array = array.astype("U9") if array.dtype.kind == "U" else array.astype(other)
     elif how == 1:
         array = array.reshape(-1)[: int(rng.integers(array.size + 1))]
     elif how == 2:

@@ -123,7 +123,9 @@ class Referee:
         elif kernel.name in ("poly", "sigmoid", "product and constant"):
             inner = Real(kernel.gamma) * largest + abs(Real(kernel.coef0))
             size = kernel.degree * inner**kernel.degree if kernel.name == "poly" else inner
-        return kernel.matrix(X, X), 4 * (d + 8) * EPS * size
+        # Of a callable the entries are those it returns, which it rounds as it likes.
+        rounded = kernel.name == "product and constant"
+        return kernel.matrix(X, X), 4 * (d + 8) * (2.0**-52 if rounded else EPS) * size
 
     def problems(self) -> Iterator[Stored]:
         """Every binary problem as stored."""

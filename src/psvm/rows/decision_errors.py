@@ -35,7 +35,7 @@ import scipy.sparse as sp
 
 from psvm import _core
 from psvm.mathematics.rounding import UNIT
-from psvm.rows.kernel import weights_of
+from psvm.rows.kernel import dense_if_small, weights_of
 
 if TYPE_CHECKING:
     from psvm.rows.kernel_matrix import TrainingKernel
@@ -116,15 +116,25 @@ class DecisionErrors:
         return float(self._sizes(np.array([norm]), norm)[0])
 
     def bounds(
-        self, segments: Sequence[int], dual: Array, threads: int, *, tight: bool = False
+        self,
+        segments: Sequence[int],
+        dual: Array,
+        threads: int,
+        *,
+        tight: bool = False,
+        scaled: bool = False,
     ) -> Array:
-        """What ``TrainingKernel.decision`` may be off by, for all rows of the segments."""
+        """What ``TrainingKernel.decision`` may be off by, for all rows of the segments.
+
+        Of dual variables that are ``scaled`` before they are stored, and rounded once more.
+        """
         facts, columns = self.kernel.kernel.facts, self.kernel.columns(segments)
         norms, chosen = self._norms[columns], np.flatnonzero(dual)
         if chosen.size == 0:
             return np.zeros(dual.size)
         if facts.is_product:
-            return self._of_product(norms, columns[chosen], dual[chosen])
+            moved = scaled or self.kernel.split
+            return self._of_product(norms, columns[chosen], dual[chosen], moved)
         largest, total = float(norms[chosen].max()), float(np.abs(dual).sum())
         relative, absolute = self._entry_errors(norms, largest)
         relative = relative + self._depth(chosen.size) * UNIT
@@ -156,7 +166,7 @@ class DecisionErrors:
         if _EPS >= UNIT or support.size == 0:
             return None
         if facts.is_product:
-            X = self.kernel.rows(segments)
+            X = dense_if_small(self.kernel.rows(segments))
             if sp.issparse(X) or X.size > _PRECISE_WORK:
                 return None
             f, error, squared_norm = self._precise_product(X.astype(np.longdouble), dual, support)
@@ -230,9 +240,11 @@ class DecisionErrors:
             return none, UNIT * (8.0 + (m + 6.0) * inner)
         return none, UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
 
-    def _of_product(self, norms: Array, support: npt.NDArray[np.int64], coef: Array) -> Array:
+    def _of_product(
+        self, norms: Array, support: npt.NDArray[np.int64], coef: Array, moved: bool
+    ) -> Array:
         """``<x, w>``, w summed around the mean of the support vectors (``weights_of``)."""
-        rows: Any = self.kernel.X[support]
+        rows: Any = dense_if_small(self.kernel.X[support])
         w = weights_of(rows, coef)
         if sp.issparse(rows):
             spread, offset = norms_of(rows), 0.0
@@ -242,8 +254,8 @@ class DecisionErrors:
             offset = abs(float(np.sum(coef))) + 32.0 * UNIT * float(np.abs(coef).sum())
             offset *= float(np.linalg.norm(centre))
         of_w = (coef.size + 4.0) * float(np.abs(coef) @ spread) + 4.0 * offset
-        if self.kernel.split:
-            # What splitting rounds off is a sum of rows as they are, not around their mean.
+        if moved:
+            # What splitting or scaling rounds off are rows as they are, not around their mean.
             of_w += 2.0 * float(np.abs(coef) @ norms_of(rows))
         size = (self._terms + 4.0) * float(np.linalg.norm(w))
         return np.asarray(1.01 * UNIT * norms * (of_w + size))

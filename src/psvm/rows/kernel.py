@@ -93,6 +93,9 @@ _LARGEST = 2.0**1020
 # Variances so small, or smaller, have lost digits.
 _TINY = 1e-300
 
+# Entries of an array that is made of sparse rows in a millisecond.
+_SMALL_ARRAY = 2**18
+
 # Sparse columns beyond which unused ones are dropped first: a buffer of 4 MB of float32.
 _WIDE = 2**16
 
@@ -324,11 +327,17 @@ class Kernel:
         )
 
 
+def dense_if_small(X: Any) -> Any:
+    """Sparse rows as an array, which can be centred, where it takes no time."""
+    return X.toarray() if sp.issparse(X) and X.shape[0] * X.shape[1] <= _SMALL_ARRAY else X
+
+
 def weights_of(support: Any, coef: Array) -> Array:
     """``sum_i coef_i support_i``, summed around the mean where X is dense.
 
     The coefficients of a model with intercept sum to 0: far from the origin large terms cancel.
     """
+    support = dense_if_small(support)
     if sp.issparse(support):
         return np.asarray(coef @ support)
     centre = support.mean(axis=0, dtype=np.float64) if support.shape[0] else 0.0

@@ -46,7 +46,7 @@ from psvm.mathematics.multiclass import (
 from psvm.rows.blocks import split_rows
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import find_equal_rows
-from psvm.rows.kernel import Kernel, rows_to_pack, weights_of
+from psvm.rows.kernel import Kernel, dense_if_small, rows_to_pack, weights_of
 from psvm.rows.sizes import CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
@@ -238,7 +238,7 @@ class KernelModel:
             product = self.kernel.product(X, self.vectors, self.dual_coef[0], self.threads)
             return np.asarray(product[:, None] + self.intercept)
         few = self.intercept.size <= self.vectors.shape[0]
-        if self.kernel.facts.is_product and few and not sp.issparse(self.vectors):
+        if self.kernel.facts.is_product and few and not sp.issparse(dense_if_small(self.vectors)):
             return np.asarray(X @ self.weights.T + self.intercept)
         values = np.empty((self.intercept.size, X.shape[0]))
         if self.kernel.of_features:

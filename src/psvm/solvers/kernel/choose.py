@@ -336,7 +336,11 @@ class _KernelSolve:
         """With bounds row by row, from norms."""
         problem, errors = self.problem, self.kernel.errors
         dual = problem.summed(problem.y * best.alpha)
-        error = problem.of_rows(errors.bounds(problem.segments, dual, self.threads, tight=tight))
+        error = problem.of_rows(
+            errors.bounds(
+                problem.segments, dual, self.threads, tight=tight, scaled=problem.hard_margin
+            )
+        )
         intercept = best.certificate.intercept / best.certificate.scale
         error = error + 2.0 * UNIT * (np.abs(best.decision) + abs(intercept))
         values = best.decision + intercept
