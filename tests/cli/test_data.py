@@ -423,3 +423,17 @@ def test_an_array_that_declares_terabytes(tmp_path, name):
             archive.writestr(f"{member}.npy", content.getvalue() + bytes(48))
     with pytest.raises(DataError, match=f"{name}.npy declares"):
         training(tmp_path / "large.npz", "y")
+
+
+def test_a_panic_of_the_reader_is_damage(tmp_path, monkeypatch):
+    """Some damaged Parquet files make polars panic, which is no Exception."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [1.0, 2.0], "y": [0, 1]}).write_parquet(path)
+    table = open_data(path, ReadOptions())
+
+    def panic(self, **_):
+        raise pl.exceptions.PanicException("called `Result::unwrap()` on an `Err` value")
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", panic)
+    with pytest.raises(DataError, match="damaged or cut short"):
+        list(table.blocks(["x"]))

@@ -19,6 +19,10 @@ _SCAN: dict[Format, Callable[..., pl.LazyFrame]] = {
 }
 
 
+# Of some damage polars makes a panic, which is no Exception.
+_DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
 class ColumnarFile:
     """A table stored by columns, whose types and length are known before it is read.
 
@@ -38,10 +42,10 @@ class ColumnarFile:
             self._table = _SCAN[self._format](source.seekable())
             self.columns = self._table.collect_schema().names()
             self._rows = int(self._table.select(pl.len()).collect().item())
-        except pl.exceptions.PolarsError as error:
+        except _DAMAGED as error:
             raise self._damaged(error) from error
 
-    def _damaged(self, error: Exception) -> DataError:
+    def _damaged(self, error: BaseException) -> DataError:
         what = f"the {self._format.value} data is damaged or cut short ({_first_line(error)})"
         return DataError(self.name, what)
 
@@ -52,10 +56,10 @@ class ColumnarFile:
         for start in range(0, max(1, self._rows), size):
             try:
                 frame = wanted.slice(start, size).collect()
-            except pl.exceptions.PolarsError as error:
+            except _DAMAGED as error:
                 raise self._damaged(error) from error
             yield TableBlock(frame, partial(row_place, start))
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
