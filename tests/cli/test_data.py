@@ -429,11 +429,11 @@ def test_a_panic_of_the_reader_is_damage(tmp_path, monkeypatch):
     """Some damaged Parquet files make polars panic, which is no Exception."""
     path = tmp_path / "t.parquet"
     pl.DataFrame({"x": [1.0, 2.0], "y": [0, 1]}).write_parquet(path)
-    table = open_data(path, ReadOptions())
 
     def panic(self, **_):
         raise pl.exceptions.PanicException("called `Result::unwrap()` on an `Err` value")
 
-    monkeypatch.setattr(pl.LazyFrame, "collect", panic)
-    with pytest.raises(DataError, match="damaged or cut short"):
-        list(table.blocks(["x"]))
+    with open_data(path, ReadOptions()) as table:
+        monkeypatch.setattr(pl.LazyFrame, "collect", panic)
+        with pytest.raises(DataError, match="damaged or cut short"):
+            list(table.blocks(["x"]))
