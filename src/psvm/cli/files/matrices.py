@@ -76,7 +76,13 @@ class NpzFile:
                     yield file
         except DataError:
             raise
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
             raise DataError(self.name, "the NPZ data is damaged or cut short") from error
         except ValueError as error:
             raise DataError(self.name, f"an array cannot be read: {error}") from error
