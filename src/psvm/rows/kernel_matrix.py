@@ -21,6 +21,8 @@ from psvm.rows.sizes import SMALL
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+# Support vectors from which half of their entries among themselves take longer than a call.
+_MANY_SUPPORT = 150
 # Rows whose entries are computed to see how long that takes: some milliseconds.
 _MEASURED_ROWS = 512
 # Mean squared norm of rows below which squares of their differences may underflow in float32.
@@ -253,7 +255,7 @@ class TrainingKernel:
         support, coef = self.X[columns[chosen]], dual[chosen]
         out = np.empty(dual.size)
         others = asked.copy()
-        own = pause is None and chosen.size > 0 and bool(asked[chosen].all())
+        own = pause is None and chosen.size > _MANY_SUPPORT and bool(asked[chosen].all())
         if own and not self.kernel.facts.is_product:
             out[chosen] = self.kernel.own_product(support, coef, threads)
             others[chosen] = False

@@ -54,7 +54,10 @@ _FIRST_SHARE, _NEWTON_SHARE = 0.4, 0.8
 _FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
-# Rows with the largest norms, whose float32 entries are the worst, that are recomputed in any case.
+# Kernel entries that take less time than to find out which are needed (pairs of letter).
+_FEW_ENTRIES = 100_000
+# Rows with the largest norms, whose float32 entries are the worst, that are recomputed in any case:
+# at most so many, and a hundredth.
 _FAR_OUT = 64
 
 
@@ -93,7 +96,7 @@ def solve_kernel(
         last = solve.working_set(best.alpha, float32=False)
         better = last.certificate.gap <= best.certificate.gap
         best = last if better else replace(best, status=last.status)
-    return solve.closed(solve.beyond(best))
+    return solve.closed(best)
 
 
 @dataclass
@@ -255,7 +258,7 @@ class _KernelSolve:
             decision = self.exact_decision(found)
         except OutOfTime:
             guessed = certify(self.problem, found.alpha, found.decision)
-            nothing = replace(guessed, dual=-np.inf, gap=np.inf)
+            nothing = replace(guessed, dual=-np.inf, gap=np.inf, measured=np.inf)
             return Solution(lambda: found.alpha, nothing, Status.MAX_TIME, decision=found.decision)
         certificate = certify(self.problem, found.alpha, decision)
         return Solution(lambda: found.alpha, certificate, found.status, decision=decision)
@@ -268,7 +271,8 @@ class _KernelSolve:
         largest error that the recomputed rows show, the rows farthest out among them.
         """
         problem = self.problem
-        if self.kernel.is_at_hand or problem.hard_margin:
+        few = problem.y.size * np.count_nonzero(found.alpha) <= _FEW_ENTRIES
+        if few or self.kernel.is_at_hand or problem.hard_margin:
             return self.decision(found.alpha)
         intercept = 0.0
         if problem.fit_intercept:
@@ -277,7 +281,8 @@ class _KernelSolve:
         decision = found.decision.copy()
         done = np.zeros(decision.size, dtype=np.bool_)
         error, asked = 0.0, ~(short <= -_OUTSIDE) | (found.alpha > 0.0)
-        asked |= problem.of_rows(self.kernel.errors.farthest(problem.segments, _FAR_OUT))
+        far = min(_FAR_OUT, 1 + decision.size // 100)
+        asked |= problem.of_rows(self.kernel.errors.farthest(problem.segments, far))
         while asked.any():
             exact = self.decision(found.alpha, rows=asked)
             error = np.maximum(error, np.max(np.abs(exact - decision[asked])))
@@ -286,20 +291,16 @@ class _KernelSolve:
             asked = ~(done | (short <= -10.0 * error))
         return decision
 
-    def beyond(self, best: Solution) -> Solution:
-        """A solution so far within tol that rounding leaves it there, where that takes little."""
-        tol = self.ledger.budget.tol
-        if best.certificate.gap > tol or self.kernel.size <= SMALL or self.over(best):
-            return best
-        rounding = self.proved(best).certificate.gap - best.certificate.gap
-        if not 0.0 < tol - rounding < best.certificate.gap:
-            return best
-        again = self.working_set(best.alpha, float32=False, tol=0.9 * (tol - rounding))
-        return min(best, again, key=lambda one: one.certificate.gap)
-
     def closed(self, best: Solution) -> Solution:
         """The whole story, with a gap that is true in exact arithmetic."""
-        return self.ledger.closed(self.proved(best), indefinite=self.indefinite)
+        proved, tol = self.proved(best), self.ledger.budget.tol
+        certificate = proved.certificate
+        left = tol - (certificate.gap - certificate.measured)
+        if certificate.gap > tol >= certificate.measured and left > 0.0 and not self.over(best):
+            # So far within tol that rounding leaves it there.
+            again = self.proved(self.working_set(best.alpha, float32=False, tol=0.9 * left))
+            proved = min(proved, again, key=lambda one: one.certificate.gap)
+        return self.ledger.closed(proved, indefinite=self.indefinite)
 
     def proved(self, best: Solution) -> Solution:
         """With a gap that is true in exact arithmetic, by as much work as that takes."""
