@@ -52,8 +52,9 @@ test: lint $(READY)/cpp_tests
 test-all: test
 	@echo "pytest, the slow tests"
 	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
-# Two minutes of it in every run, as soon as its findings are mended:
-#	@$(MAKE) --no-print-directory fuzz MINUTES=2
+# The same cases in every run, so that a finding is a change.
+	@echo "two minutes of fuzz"
+	@$(MAKE) --no-print-directory fuzz MINUTES=2 BASE=8000000
 
 # Every case is determined by its seed; failing ones are kept in build/fuzz/failing.txt (SEED=kept).
 MINUTES ?= 10

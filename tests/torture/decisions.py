@@ -103,7 +103,8 @@ def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[
     codes = referee.codes[model.support_]
     coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
     w, rounding = weights_of(coef, support)
-    off = rounding * (_U / EPS)
+    # In float64 the middle is rounded, too.
+    off = rounding * (_U / EPS) + 16 * _U**2 * dot(np.abs(coef), np.abs(support))
     if (np.abs(exactly(model.coef_[t]) - w) > 4 * off + 4 * _U * np.abs(w)).any():
         k = int((np.abs(exactly(model.coef_[t]) - w) - off).argmax())
         outcome.found("coef_", f"problem {t}, column {k}: {model.coef_[t][k]!r}, exactly {w[k]!r}")

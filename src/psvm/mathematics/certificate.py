@@ -127,13 +127,13 @@ class Certificate:
             object.__setattr__(self, "magnitude", abs(self.primal))
 
 
-def best_intercept(rows: DualRows, decision: Array) -> float:
+def best_intercept(rows: DualRows, decision: Array, near: float | None = None) -> float:
     """Minimise ``sum_i cost_i max(0, y_i (t_i - decision_i - b))^p + balance b`` over b.
 
     The derivative is increasing in b; without a balance its root is bracketed by the row-wise
     thresholds ``t_i - decision_i``. It is found to machine precision. Where the minimisers form an
     interval (p = 1, or separable data), its midpoint is returned, so that the answer does not
-    depend on the order of rows.
+    depend on the order of rows. With a guess ``near`` the minimiser it takes half the time.
     """
     y, cost, p, balance = rows.y, rows.cost, rows.loss.p, rows.balance
     threshold = rows.target - decision
@@ -168,9 +168,12 @@ def best_intercept(rows: DualRows, decision: Array) -> float:
         low, step = low - step, 2.0 * step
     while balance < 0.0 and slope(high) < 0.0 and np.isfinite(high):
         high, step = high + step, 2.0 * step
-    if slope(low) >= 0.0:
+    about = 1e-4 * (high - low)
+    if near is not None and slope(near - about) < 0.0 < slope(near + about):
+        low, high = near - about, near + about
+    elif slope(low) >= 0.0:
         return low
-    if slope(high) <= 0.0:
+    elif slope(high) <= 0.0:
         return high
     # Brent's method, to the last bits; near p = 1 the slope is almost a step, and halving is safer.
     precision = _EPS * max(abs(low), abs(high))
@@ -198,7 +201,9 @@ def _hinge_intercept(rows: DualRows, threshold: Array) -> float:
     return 0.5 * float(threshold[order[first]] + threshold[order[last]])
 
 
-def certify(rows: DualRows, alpha: Array, decision: Array) -> Certificate:
+def certify(
+    rows: DualRows, alpha: Array, decision: Array, near: float | None = None
+) -> Certificate:
     """Certificate of ``alpha`` with decision values ``decision_i = sum_j alpha_j y_j K_ij``.
 
     ``P - D`` is summed as the non-negative Fenchel-Young terms
@@ -207,9 +212,9 @@ def certify(rows: DualRows, alpha: Array, decision: Array) -> Certificate:
 
     For a hard margin (infinite cost) of classes w is scaled by ``1 / min margin`` to be primal
     feasible; with a margin that is not positive, or other targets and any slack, the primal is
-    infinite.
+    infinite. ``near`` is a guess of the intercept.
     """
-    intercept = best_intercept(rows, decision) if rows.fit_intercept else 0.0
+    intercept = best_intercept(rows, decision, near) if rows.fit_intercept else 0.0
     short = rows.shortfall(decision + intercept)
     squared_norm = _dot(alpha, rows.y * decision)
     drift = rows.balance * intercept if rows.balance else 0.0

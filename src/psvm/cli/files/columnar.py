@@ -46,8 +46,10 @@ class ColumnarFile:
             raise self._damaged(error) from error
 
     def _damaged(self, error: BaseException) -> DataError:
-        what = f"the {self._format.value} data is damaged or cut short ({_first_line(error)})"
-        return DataError(self.name, what)
+        detail = str(error).partition("\n")[0]
+        # Names of the reader's own parts tell nobody anything.
+        said = f" ({detail})" if detail and "::" not in detail else ""
+        return DataError(self.name, f"the {self._format.value} data is damaged or cut short{said}")
 
     def blocks(self, columns: Sequence[str]) -> Iterator[TableBlock]:
         """The rows in order, with the named columns only; at least one block, even if empty."""
@@ -59,7 +61,3 @@ class ColumnarFile:
             except _DAMAGED as error:
                 raise self._damaged(error) from error
             yield TableBlock(frame, partial(row_place, start))
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

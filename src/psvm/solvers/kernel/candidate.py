@@ -14,8 +14,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass
 class Candidate:
-    """Dual variables, what the solver makes of their decision values, and why it stopped there."""
+    """Dual variables, what the solver makes of their decision values, and why it stopped there.
+
+    ``intercept`` is about the best one, where it is known.
+    """
 
     alpha: Array
     decision: Array
     status: Status
+    intercept: float | None = None

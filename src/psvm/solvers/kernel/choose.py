@@ -260,7 +260,7 @@ class _KernelSolve:
             guessed = certify(self.problem, found.alpha, found.decision)
             nothing = replace(guessed, dual=-np.inf, gap=np.inf, measured=np.inf)
             return Solution(lambda: found.alpha, nothing, Status.MAX_TIME, decision=found.decision)
-        certificate = certify(self.problem, found.alpha, decision)
+        certificate = certify(self.problem, found.alpha, decision, found.intercept)
         return Solution(lambda: found.alpha, certificate, found.status, decision=decision)
 
     def exact_decision(self, found: Candidate) -> Array:
@@ -276,7 +276,7 @@ class _KernelSolve:
             return self.decision(found.alpha)
         intercept = 0.0
         if problem.fit_intercept:
-            intercept = best_intercept(problem, found.decision)
+            intercept = found.intercept = best_intercept(problem, found.decision)
         short = problem.shortfall(found.decision + intercept)
         decision = found.decision.copy()
         done = np.zeros(decision.size, dtype=np.bool_)

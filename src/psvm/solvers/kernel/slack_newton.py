@@ -81,9 +81,9 @@ def _step(problem: KernelProblem, gram: Array, xi: Array) -> tuple[Array, float]
     if costs.size == 0:
         return None
     slack, y = xi[costs], problem.y[costs]
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         scale = np.sqrt(p * (p - 1.0) * problem.cost[costs] * slack ** (p - 2.0))
-    system = scale[:, None] * gram[np.ix_(costs, costs)] * scale
+        system = scale[:, None] * gram[np.ix_(costs, costs)] * scale
     system[np.diag_indices(costs.size)] += 1.0
     if not np.isfinite(system).all():
         return None
