@@ -62,23 +62,27 @@ struct DotLoop {
 template <class S>
 struct SizeLoop {
   template <class Arch>
-  PSVM_INLINE static void run(const S* x, index_t features, const double* w, double* size,
-                              double* squared_norm) {
+  PSVM_INLINE static void run(const S* data, index_t stride, index_t features, const row_t* rows,
+                              index_t count, const double* w, double* sizes,
+                              double* squared_norms) {
     using V = Vec<double, Arch>;
     constexpr index_t step = width<V>;
     const index_t whole = features / step * step;
-    V sizes{}, squares{};
-    for (index_t j = 0; j < whole; j += step) {
-      const V xj = widened<V>(x + j);
-      sizes += vabs<V>(xj * load<V>(w + j));
-      squares += xj * xj;
-    }
-    *size = sum_of<V>(sizes);
-    *squared_norm = sum_of<V>(squares);
-    for (index_t j = whole; j < features; ++j) {
-      const double xj = static_cast<double>(x[j]);
-      *size += std::abs(xj * w[j]);
-      *squared_norm += xj * xj;
+    for (index_t r = 0; r < count; ++r) {
+      const S* x = data + rows[r] * stride;
+      V size{}, squares{};
+      for (index_t j = 0; j < whole; j += step) {
+        const V xj = widened<V>(x + j);
+        size += vabs<V>(xj * load<V>(w + j));
+        squares += xj * xj;
+      }
+      sizes[r] = sum_of<V>(size);
+      squared_norms[r] = sum_of<V>(squares);
+      for (index_t j = whole; j < features; ++j) {
+        const double xj = static_cast<double>(x[j]);
+        sizes[r] += std::abs(xj * w[j]);
+        squared_norms[r] += xj * xj;
+      }
     }
   }
 };
@@ -167,11 +171,10 @@ class StoredRows<DenseArray<S>> final : public LinearRows {
   }
   void dot_errors(const row_t* rows, index_t count, const double* w, double* errors,
                   double* squared_norms) const override {
-    for (index_t r = 0; r < count; ++r) {
-      on_this_cpu<SizeLoop<S>, const S*, index_t, const double*, double*, double*>(
-          data_ + rows[r] * stride_, features(), w, errors + r, squared_norms + r);
-      errors[r] *= share_lost(features());
-    }
+    on_this_cpu<SizeLoop<S>, const S*, index_t, index_t, const row_t*, index_t, const double*,
+                double*, double*>(data_, stride_, features(), rows, count, w, errors,
+                                  squared_norms);
+    for (index_t r = 0; r < count; ++r) errors[r] *= share_lost(features());
   }
   void add(const row_t* rows, index_t count, const double* coef, double* sum) const override {
     on_this_cpu<AddLoop<S>, const S*, index_t, index_t, const row_t*, index_t, const double*,

@@ -25,6 +25,28 @@ TEST_PER_CPU(linear_rows, dots) {
     });
 }
 
+// Unit roundoff times the terms and their magnitude, and squared norms.
+TEST_PER_CPU(linear_rows, dot_errors) {
+  for (const index_t d : widths)
+    for_every_storage(12, d, 1, [&](const auto& small, const auto& array) {
+      const auto w = numbers(static_cast<std::size_t>(d), -1.0, 1.0, 2);
+      std::vector<double> errors(chosen.size()), squares(chosen.size());
+      const auto rows = linear_rows(array);
+      rows->dot_errors(chosen.data(), count, w.data(), errors.data(), squares.data());
+      for (std::size_t r = 0; r < chosen.size(); ++r) {
+        double size = 0.0, squared = 0.0;
+        for (index_t j = 0; j < d; ++j) {
+          const double x = small.at(chosen[r], j);
+          size += std::abs(x * w[static_cast<std::size_t>(j)]);
+          squared += x * x;
+        }
+        CHECK_NEAR(squares[r], squared, 1e-12);
+        CHECK(errors[r] >= 4.0 * unit_roundoff * size * (1.0 - 1e-12));
+        CHECK(errors[r] <= static_cast<double>(d + 4) * unit_roundoff * size * (1.0 + 1e-12));
+      }
+    });
+}
+
 TEST_PER_CPU(linear_rows, add_and_add_squares) {
   const auto coef = numbers(chosen.size(), -1.0, 1.0, 3);
   for (const index_t d : widths)

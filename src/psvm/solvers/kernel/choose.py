@@ -304,8 +304,8 @@ class _KernelSolve:
 
     def proved(self, best: Solution) -> Solution:
         """With a gap that is true in exact arithmetic, by as much work as that takes."""
-        if self.kernel.kernel.facts.is_product:
-            # By way of w, which loses fewer digits than a sum of inner products.
+        if self.kernel.kernel.facts.is_product and self.kernel.size <= SMALL:
+            # By way of w, which loses fewer digits than the sums of inner products of a face.
             best = self.certified(Candidate(best.alpha, best.decision, best.status))
         proved, tol = best, self.ledger.budget.tol
         for proof in (self.by_sums, self.by_rows, self.by_entries, self.precisely):
