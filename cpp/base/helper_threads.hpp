@@ -49,7 +49,8 @@ class HelperThreads {
   };
 
   bool start() {
-    helpers_.reserve(helpers_.size() + 1);  // a thread that has no place to be kept cannot be joined
+    helpers_.reserve(helpers_.size() +
+                     1);  // a thread that has no place to be kept cannot be joined
     auto helper = std::make_unique<Helper>();
     try {
       helper->thread = std::thread([this, self = helper.get()] { serve(*self); });
