@@ -32,7 +32,7 @@ def test_seconds_of_a_fit(model):
     began = time.perf_counter()
     model.fit(X, y)
     assert time.perf_counter() - began < 2.0 + 0.5 + 0.5  # the second half is for busy machines
-    assert model.status_[0] is Status.MAX_TIME
+    assert model.status_[0] in (Status.MAX_TIME, Status.UNPROVEN)  # 1e-12 is beyond rounding
     assert model.dual_gap_[0] > model.tol
 
 
