@@ -82,7 +82,7 @@ class DualRows:
         return self.y * (self.target - values)
 
 
-def _dot(a: Array, b: Array) -> float:
+def dot(a: Array, b: Array) -> float:
     """``a @ b`` without BLAS, whose threads would spin on a core that the next solve needs."""
     return float(np.einsum("i,i->", a, b))
 
@@ -157,7 +157,7 @@ def best_intercept(rows: DualRows, decision: Array, near: float | None = None) -
         # Up to a positive factor, so that no power overflows.
         xi = np.maximum(y * (threshold - b), 0.0)
         largest = max(float(xi.max()), _TINY)
-        falling = _dot(y * cost, (xi / largest) ** (p - 1.0))
+        falling = dot(y * cost, (xi / largest) ** (p - 1.0))
         if balance == 0.0:
             return -falling
         with np.errstate(over="ignore"):
@@ -216,7 +216,7 @@ def certify(
     """
     intercept = best_intercept(rows, decision, near) if rows.fit_intercept else 0.0
     short = rows.shortfall(decision + intercept)
-    squared_norm = _dot(alpha, rows.y * decision)
+    squared_norm = dot(alpha, rows.y * decision)
     drift = rows.balance * intercept if rows.balance else 0.0
     if rows.hard_margin:
         dual = float(np.sum(alpha * (rows.y * rows.target))) - 0.5 * squared_norm
@@ -231,23 +231,32 @@ def certify(
             return Certificate(np.inf, dual, np.inf, intercept)
         gap = max(primal - dual, 0.0) / primal if primal > 0.0 else np.inf
         return Certificate(primal, dual, gap, intercept, scale)
-    lost = rows.loss.value(np.maximum(short, 0.0), rows.cost)
+    return certify_values(rows, alpha, decision + intercept, squared_norm, intercept)
+
+
+def certify_values(
+    rows: DualRows, alpha: Array, values: Array, squared_norm: float, intercept: float
+) -> Certificate:
+    """The certificate of alpha with ``f + b`` as given; not for hard margins."""
+    short = rows.shortfall(values)
+    drift = rows.balance * intercept if rows.balance else 0.0
+    lost = rows.loss.value(short, rows.cost)
     conjugate = rows.loss.conjugate(alpha, rows.cost)
     with np.errstate(
         over="ignore", invalid="ignore"
     ):  # far from the optimum a large p may leave the range
-        primal = 0.5 * squared_norm + float(lost.sum()) + drift
+        total = float(lost.sum())
+        primal = 0.5 * squared_norm + total + drift
         difference = float(np.sum(lost - alpha * short + conjugate))
     # The terms are non-negative. A sum clearly below zero is rounding: it proves nothing. (Only an
     # indefinite kernel has a negative squared norm; then the gap is relative to the magnitudes.)
-    magnitude = 0.5 * abs(squared_norm) + float(lost.sum()) + abs(drift)
+    magnitude = 0.5 * abs(squared_norm) + total + abs(drift)
     if not np.isfinite(difference) or difference < -1e-6 * magnitude:
         return Certificate(primal, -np.inf, np.inf, intercept)
-    gap = max(difference, 0.0) / max(magnitude, _TINY)
     return Certificate(
         primal,
         primal - difference,
-        gap,
+        max(difference, 0.0) / max(magnitude, _TINY),
         intercept,
         magnitude=magnitude,
         squared_norm=squared_norm,

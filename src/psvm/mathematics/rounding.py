@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from psvm.mathematics.certificate import Certificate, DualRows
+from psvm.mathematics.certificate import Certificate, DualRows, dot
 
 Array = npt.NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def rounding_of(
     lossless = _PAIRWISE + np.log2(alpha.size + 1.0)
     repair = _repair(rows, alpha, short, lossless * UNIT, largest)
     if rows.hard_margin:
-        return _of_hard_margin(rows, alpha, certificate, error, short, repair)
+        return _of_hard_margin(rows, alpha, certificate, error, repair)
     near = (alpha > 0.0) | (short + error > 0.0)
     short, error, alpha, cost = short[near], error[near], alpha[near], rows.cost[near]
     of_loss, of_conjugate = power_error(rows.loss.p)
@@ -122,27 +122,6 @@ def rounding_of(
             + repair
         )
         return Rounding(difference, added + pulled + lossless * UNIT * abs(certificate.primal))
-
-
-def certify_values(
-    rows: DualRows, alpha: Array, values: Array, squared_norm: float, intercept: float
-) -> Certificate:
-    """The certificate of alpha with ``f + b`` as given, where ``f`` and b are too large for it.
-
-    Not for hard margins.
-    """
-    short = rows.shortfall(values)
-    lost, conjugate = rows.loss.value(short, rows.cost), rows.loss.conjugate(alpha, rows.cost)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total, drift = float(lost.sum()), rows.balance * intercept
-        difference = float(np.sum(lost - alpha * short + conjugate))
-    primal, magnitude = 0.5 * squared_norm + total + drift, 0.5 * squared_norm + total + abs(drift)
-    if not (np.isfinite(difference) and magnitude > 0.0):
-        return Certificate(primal, -np.inf, np.inf, intercept)
-    gap = max(difference, 0.0) / magnitude
-    return Certificate(
-        primal, primal - difference, gap, intercept, magnitude=magnitude, squared_norm=squared_norm
-    )
 
 
 def coarse_rounding(
@@ -170,16 +149,12 @@ def coarse_rounding(
     pulled = total * error
     difference = added + pulled + of_conjugate * conjugate + 2.0 * share * (pull + conjugate)
     if rows.fit_intercept and total > 0.0:
-        excess = abs(_dot(rows.y, alpha) - rows.balance) + n * UNIT * total
+        excess = abs(dot(rows.y, alpha) - rows.balance) + n * UNIT * total
         lighter = 0.5 * (total - abs(rows.balance) - excess)
         if not lighter > excess:
             return Rounding(np.inf, np.inf)
         difference += 2.0 * (excess * pull / lighter + excess**2 * largest)
     return Rounding(difference, added + pulled + share * magnitude)
-
-
-def _dot(a: Array, b: Array) -> float:
-    return float(np.einsum("i,i->", a, b))
 
 
 def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, largest: float) -> float:
@@ -199,12 +174,7 @@ def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, large
 
 
 def _of_hard_margin(
-    rows: DualRows,
-    alpha: Array,
-    certificate: Certificate,
-    error: Array,
-    short: Array,
-    repair: float,
+    rows: DualRows, alpha: Array, certificate: Certificate, error: Array, repair: float
 ) -> Rounding:
     """P is that of w divided by its smallest margin, which may be off by the largest error."""
     scale, primal = certificate.scale, abs(certificate.primal)
@@ -227,10 +197,10 @@ class PairSums:
 
     Attributes
     ----------
-    lost, conjugate, terms : float
-        Sums of ``cost xi^p``, of conjugates and of Fenchel-Young terms.
+    lost, conjugate : float
+        Sums of ``cost xi^p`` and of conjugates.
     rounding : float
-        What the errors of margins may add to ``lost`` and ``terms``.
+        What the errors of margins may add to P - D.
     alpha, excess : float
         Sums of alpha and of ``alpha y``.
     reach, pull : float
@@ -241,7 +211,6 @@ class PairSums:
 
     lost: float
     conjugate: float
-    terms: float
     rounding: float
     alpha: float
     excess: float

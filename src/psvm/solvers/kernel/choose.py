@@ -25,12 +25,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from psvm.mathematics.certificate import Certificate, best_intercept, certify
+from psvm.mathematics.certificate import Certificate, best_intercept, certify, certify_values
 from psvm.mathematics.problem import KernelProblem
 from psvm.mathematics.rounding import (
     UNIT,
     Rounding,
-    certify_values,
     coarse_rounding,
     rounding_of,
     with_rounding,

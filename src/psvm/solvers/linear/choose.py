@@ -239,7 +239,6 @@ def _rounding(passes: BlockPasses, t: int, w: Array, image: Array, sums: Sums) -
     pair = PairSums(
         lost=sums.loss,
         conjugate=float(dual.conjugate.sum()),
-        terms=sums.terms,
         rounding=sums.rounding,
         alpha=float(dual.alpha.sum()),
         excess=float(dual.alpha[1] - dual.alpha[0]),
