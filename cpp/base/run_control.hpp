@@ -31,6 +31,12 @@ class RunControl {
   RunControl(int threads, std::function<bool()> poll, std::atomic<bool>* cancel)
       : threads_(threads < 1 ? 1 : threads), poll_(std::move(poll)), cancel_(cancel) {}
 
+  // The control of a task that one thread of this run works on: stopped with it, on its own clock. Only
+  // on the calling thread it polls.
+  RunControl of_task() const {
+    return RunControl(1, std::this_thread::get_id() == caller_ ? poll_ : nullptr, cancel_);
+  }
+
   int threads() const { return threads_; }
   bool cancelled() const { return cancel_->load(std::memory_order_relaxed); }
   double seconds() const { return seconds_until(Clock::now()); }
@@ -63,9 +69,8 @@ class RunControl {
     std::atomic<std::ptrdiff_t> next{0};
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
-    const auto caller = std::this_thread::get_id();
     const auto work = [&] {
-      const bool polls = std::this_thread::get_id() == caller;
+      const bool polls = std::this_thread::get_id() == caller_;
       try {
         for (auto task = next++; task < tasks && !cancelled() && !failed; task = next++) {
           body(task);
@@ -94,6 +99,7 @@ class RunControl {
   static double worked() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
   int threads_;
+  const std::thread::id caller_ = std::this_thread::get_id();
   std::function<bool()> poll_;
   std::atomic<bool>* cancel_;
   HelperThreads helpers_;

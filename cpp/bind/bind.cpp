@@ -394,4 +394,5 @@ NB_MODULE(_core, m) {
   bind_fold_path(m);
   bind_precision<float>(m, "Kernel32", "Cache32");
   bind_precision<double>(m, "Kernel64", "Cache64");
+  bind_whole_problems(m);
 }

@@ -128,5 +128,6 @@ const Points<T>& as_points(const Kernel<T>& kernel) {
 void bind_linear_rows(nb::module_& m);
 void bind_coordinate_descent(nb::module_& m);
 void bind_fold_path(nb::module_& m);
+void bind_whole_problems(nb::module_& m);
 
 }  // namespace psvm

@@ -218,6 +218,30 @@ def solve_working_set(
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 
+def solve_whole_problems(
+    kernel: Kernel64,
+    segments: npt.NDArray[np.int64],
+    *,
+    y: Array,
+    target: Array,
+    cost: Array,
+    alpha: Array,
+    kernel_row: npt.NDArray[np.int64] | None,
+    sizes: npt.NDArray[np.int64],
+    p: float,
+    fit_intercept: bool,
+    tol: float,
+    polish: bool,
+    doubtful: bool,
+    max_steps: int = -1,
+    max_iter: int = -1,
+    max_effort: float | None = None,
+    max_time: float | None = None,
+    on_round: Callable[[int, dict[str, Any]], bool] | None = None,
+    threads: int = 1,
+    cancel: Cancel | None = None,
+) -> dict[str, Any]: ...
+
 class CoordinateProblem:
     def __init__(
         self,

@@ -13,8 +13,8 @@ sign can be scaled down by that much.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +52,7 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
     measured, magnitude = certificate.gap, certificate.magnitude
     if not np.isfinite(measured):
         return certificate
-    least = magnitude - rounding.primal
-    if not (least > 0.0 and np.isfinite(rounding.difference)):
-        gap = np.inf
-    else:
-        gap = (measured * magnitude + rounding.difference) / least * (1.0 + 8.0 * UNIT)
-    if certificate.primal == magnitude:
-        gap = min(gap, 1.0)  # the optimum is not negative
+    gap = float(true_gap(certificate.primal, measured, magnitude, rounding.difference, rounding.primal))
     stretch = rounding.stretch
     return replace(
         certificate,
@@ -67,6 +61,16 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
         intercept=certificate.intercept * stretch,
         scale=certificate.scale * stretch,
     )
+
+
+def true_gap(primal: Any, measured: Any, magnitude: Any, difference: Any, of_primal: Any) -> Any:
+    """The relative gap with what rounding may add to P - D and take off P; of one or several."""
+    least = magnitude - of_primal
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = (measured * magnitude + difference) / least * (1.0 + 8.0 * UNIT)
+    gap = np.where((least > 0.0) & np.isfinite(difference), gap, np.inf)
+    # The optimum is not negative.
+    return np.where(primal == magnitude, np.minimum(gap, 1.0), gap)
 
 
 def power_error(p: float) -> tuple[float, float]:
@@ -124,37 +128,88 @@ def rounding_of(
         return Rounding(difference, added + pulled + lossless * UNIT * abs(certificate.primal))
 
 
+@dataclass(frozen=True)
+class DualSums:
+    """What the rows of one problem, or of several (then arrays), sum up to at an alpha.
+
+    Attributes
+    ----------
+    count : int
+        Rows.
+    alpha, excess : float
+        Sums of alpha and of ``alpha y``.
+    cost : float
+        The sum of all costs.
+    primal, dual, gap, magnitude, squared_norm, intercept : float
+        As in the certificate.
+    """
+
+    count: Any
+    alpha: Any
+    excess: Any
+    cost: Any
+    primal: Any
+    dual: Any
+    gap: Any
+    magnitude: Any
+    squared_norm: Any
+    intercept: Any
+
+
 def coarse_rounding(
     rows: DualRows, alpha: Array, certificate: Certificate, error: float, largest: float
 ) -> Rounding:
-    """The same from sums alone, in a fraction of the time, for one ``error`` of all values.
+    """As ``rounding_of`` from sums alone, in a fraction of the time, for one error of all values.
+
+    Never for a hard margin. ``error`` is the largest of the errors, ``largest`` as there.
+    """
+    sums = DualSums(
+        count=alpha.size,
+        alpha=alpha.sum(),
+        excess=dot(rows.y, alpha),
+        cost=rows.total_cost,
+        primal=certificate.primal,
+        dual=certificate.dual,
+        gap=certificate.gap,
+        magnitude=certificate.magnitude,
+        squared_norm=certificate.squared_norm,
+        intercept=certificate.intercept,
+    )
+    difference, primal = rounding_of_sums(rows, sums, error, largest)
+    return Rounding(float(difference), float(primal))
+
+
+def rounding_of_sums(
+    rows: DualRows, sums: DualSums, error: Any, largest: float
+) -> tuple[Any, Any]:
+    """What rounding may add to P - D, and take off P, where all values are off by ``error``.
 
     Slacks that are all off by e have at most ``(L^(1/p) + e (sum_i cost_i)^(1/p))^p`` lost where L
-    was lost (Minkowski). Never for a hard margin.
+    was lost (Minkowski). Of ``rows`` only what problems have in common is asked.
     """
-    p, b, n = rows.loss.p, certificate.intercept, alpha.size
-    share = (_PAIRWISE + math.log2(n + 1.0)) * UNIT
-    total, magnitude = float(alpha.sum()), certificate.magnitude
-    half, goals = 0.5 * certificate.squared_norm, rows.largest_target * total
-    error += 4.0 * UNIT * (abs(b) + rows.largest_target)
-    lost = max(certificate.primal - half - rows.balance * b, 0.0) + 2.0 * share * magnitude
-    conjugate = max(goals - half - certificate.dual, 0.0) + 2.0 * share * (goals + magnitude)
-    pull = lost + conjugate + certificate.gap * magnitude
+    p, b, balance = rows.loss.p, sums.intercept, rows.balance
+    share = (_PAIRWISE + np.log2(sums.count + 1.0)) * UNIT
+    half, goals = 0.5 * sums.squared_norm, rows.largest_target * sums.alpha
+    error = error + 4.0 * UNIT * (np.abs(b) + rows.largest_target)
     of_loss, of_conjugate = power_error(p)
-    try:
-        more = (lost ** (1.0 / p) + error * rows.total_cost ** (1.0 / p)) ** p
-    except OverflowError:
-        return Rounding(np.inf, np.inf)
-    added = more * (1.0 + 4.0 * p * share) - lost + 2.0 * (of_loss + share) * more
-    pulled = total * error
-    difference = added + pulled + of_conjugate * conjugate + 2.0 * share * (pull + conjugate)
-    if rows.fit_intercept and total > 0.0:
-        excess = abs(dot(rows.y, alpha) - rows.balance) + n * UNIT * total
-        lighter = 0.5 * (total - abs(rows.balance) - excess)
-        if not lighter > excess:
-            return Rounding(np.inf, np.inf)
-        difference += 2.0 * (excess * pull / lighter + excess**2 * largest)
-    return Rounding(difference, added + pulled + share * magnitude)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        lost = np.maximum(sums.primal - half - balance * b, 0.0) + 2.0 * share * sums.magnitude
+        conjugate = np.maximum(goals - half - sums.dual, 0.0)
+        conjugate = conjugate + 2.0 * share * (goals + sums.magnitude)
+        pull = lost + conjugate + sums.gap * sums.magnitude
+        more = np.power(np.power(lost, 1.0 / p) + error * np.power(sums.cost, 1.0 / p), p)
+        added = more * (1.0 + 4.0 * p * share) - lost + 2.0 * (of_loss + share) * more
+        pulled = sums.alpha * error
+        difference = added + pulled + of_conjugate * conjugate + 2.0 * share * (pull + conjugate)
+        if rows.fit_intercept:
+            excess = np.abs(sums.excess - balance) + sums.count * UNIT * sums.alpha
+            lighter = 0.5 * (sums.alpha - abs(balance) - excess)
+            repair = 2.0 * (excess * pull / lighter + excess**2 * largest)
+            repair = np.where(lighter > excess, repair, np.inf)
+            difference = difference + np.where(sums.alpha > 0.0, repair, 0.0)
+        primal = added + pulled + share * sums.magnitude
+        finite = np.isfinite(difference) & np.isfinite(primal)
+    return np.where(finite, difference, np.inf), np.where(finite, primal, np.inf)
 
 
 def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, largest: float) -> float:

@@ -128,6 +128,11 @@ class TrainingKernel:
         """The matrix with float64 entries."""
         if self._whole is not None:
             return _core.Kernel64.matrix(self._whole, self.starts)
+        return self.computed64
+
+    @cached_property
+    def computed64(self) -> Any:
+        """The same, computed whenever they are asked for (unless they are given)."""
         return self._matrix(np.float64)
 
     @property
@@ -142,7 +147,7 @@ class TrainingKernel:
         if self.size > self.most_kept or not facts.of_features or facts.is_product:
             return None
         every, segments = np.arange(self.size), list(range(len(self.starts) - 1))
-        return np.asarray(self._matrix(np.float64).rows(every, 1, segments=segments))
+        return np.asarray(self.computed64.rows(every, 1, segments=segments))
 
     @cached_property
     def errors(self) -> DecisionErrors:

@@ -83,6 +83,12 @@ class Budget:
         return replace(self, max_effort=MOST_EFFORT) if rows < FEW_ROWS else self
 
     @property
+    def seconds_left(self) -> float | None:
+        """Seconds the fit may still take; None without a limit."""
+        limit, spent = self.max_time, time.perf_counter() - self.began
+        return None if limit is None else max(limit - spent, 0.0)
+
+    @property
     def effort(self) -> float:
         """Seconds of the fit, less those in which a busy machine kept the process waiting."""
         return min(time.perf_counter() - self.began, time.process_time() - self.worked_before)
@@ -159,11 +165,12 @@ class Ledger:
     share: float = 1.0
     reserve: Callable[[], float] = lambda: 0.0
     records: list[Record] = field(default_factory=list)
-    rounds: int = 0
+    rounds: int = field(default=0, init=False)
     stopped: bool = False
     opened: float = field(default_factory=time.perf_counter, init=False)
 
     def __post_init__(self) -> None:
+        self.rounds = self.records[-1]["iteration"] if self.records else 0
         limit, spent = self.budget.max_effort, self.budget.effort
         self.last_effort = np.inf if limit is None else spent + self.share * max(limit - spent, 0.0)
 
@@ -171,12 +178,6 @@ class Ledger:
     def seconds(self) -> float:
         """Seconds since this ledger was opened."""
         return time.perf_counter() - self.opened
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds the fit may still take; None without a limit."""
-        limit, spent = self.budget.max_time, time.perf_counter() - self.budget.began
-        return None if limit is None else max(limit - spent, 0.0)
 
     @property
     def effort_left(self) -> float:
@@ -262,7 +263,7 @@ class Stage:
     @property
     def max_time(self) -> float | None:
         """Seconds left; None without a limit."""
-        return self.ledger.seconds_left
+        return self.ledger.budget.seconds_left
 
     @property
     def max_effort(self) -> float | None:

@@ -15,6 +15,7 @@ from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.choose import solve_kernel
+from psvm.solvers.kernel.whole import Whole, is_small, solve_whole
 from psvm.solvers.ledger import Budget, Ledger, Solution
 from psvm.solvers.new_threads import starting_threads
 
@@ -37,26 +38,45 @@ def solve_together(
     calling thread.
     """
     budget = budget.over_rows(kernel.size)
-    workers = min(kernel.threads, len(problems))
-    alone = workers == 1 or in_order
     cancel = _core.Cancel()
+    begun = [Whole(None, start, []) for start in starts]
+    if on_round is None and budget.max_iter < 0 and is_small(problems, kernel):
+        begun = solve_whole(problems, starts, kernel, budget, cancel)
+    left = [t for t, one in enumerate(begun) if one.solution is None]
+    found = dict(zip(left, _solve_each(problems, begun, left, kernel, budget, on_round, cancel, in_order)))
+    return [one.solution or found[t] for t, one in enumerate(begun)]
 
-    def solve(t: int) -> Solution:
-        threads = kernel.threads if alone else 1
+
+def _solve_each(
+    problems: Sequence[KernelProblem],
+    begun: Sequence[Whole],
+    left: Sequence[int],
+    kernel: TrainingKernel,
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    cancel: Any,
+    in_order: bool,
+) -> list[Solution]:
+    """The solutions of the problems that are left, each by the solvers it takes."""
+    workers = min(kernel.threads, len(left))
+    alone = workers <= 1 or in_order
+
+    def solve(place: int) -> Solution:
+        t, threads = left[place], kernel.threads if alone else 1
         # A hard problem may take twice as much as if all of those left were hard.
-        share = min(1.0, 2.0 * (1 if alone else workers) / (len(problems) - t))
-        ledger = Ledger(budget, t, on_round, cancel, share)
-        return solve_kernel(problems[t], kernel, starts[t], ledger, threads=threads)
+        share = min(1.0, 2.0 * (1 if alone else workers) / (len(left) - place))
+        ledger = Ledger(budget, t, on_round, cancel, share, records=begun[t].records)
+        return solve_kernel(problems[t], kernel, begun[t].alpha, ledger, threads=threads)
 
     if alone:
-        return [solve(t) for t in range(len(problems))]
+        return [solve(place) for place in range(len(left))]
     _prepare(kernel, budget)
     # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         try:
             with starting_threads():
                 tasks: list[Future[Solution]] = [
-                    pool.submit(solve, t) for t in range(len(problems))
+                    pool.submit(solve, place) for place in range(len(left))
                 ]
             # Short waits let the main thread answer signals.
             pending = set(tasks)

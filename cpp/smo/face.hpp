@@ -1,0 +1,329 @@
+// The last digits at once, for few rows: Newton steps on the face of the optimum.
+//
+// Where it is known which alpha are 0 and, at p = 1, which are at their bound, the others (F) and the
+// intercept b solve
+//
+//   y_i (t_i - f_i - b) = slack_of(alpha_i)   for i in F,    sum_i y_i alpha_i = 0
+//
+// which is a linear system at p = 1 and p = 2, and a smooth one in between. Rows that meet a bound in a
+// step leave F, all of them at first, later only the first of them, at which the step then ends; after
+// a whole step, rows whose margin disagrees with their bound join F. One factor serves as long as steps
+// with it still shrink the residual.
+//
+// With p > 2 there are no bounds to be at: at slacks xi > 0 of curvature W_i = p (p - 1) cost_i
+// xi_i^(p-2) a step is a least-squares machine
+//
+//   (K + 1/W) beta + b = t - y xi (p - 2) / (p - 1)   for rows with xi > 0,   sum_i beta_i = 0
+//
+// scaled by sqrt(W), so that its eigenvalues are at least 1 however small a slack is.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/cholesky.hpp"
+#include "loss/intercept.hpp"
+#include "smo/block_smo.hpp"
+#include "smo/row_states.hpp"
+
+namespace psvm {
+
+class Face {
+ public:
+  // `gram` is the positive semidefinite kernel matrix of the block's variables, without the phantom.
+  Face(const PNormHinge& loss, const DualRows& rows, const Block<double>& block, bool fit_intercept,
+       RunControl& run)
+      : loss_(loss),
+        rows_(rows),
+        block_(block),
+        n_(block.size - (block.phantom ? 1 : 0)),
+        fit_intercept_(fit_intercept),
+        run_(run),
+        decision_(at(n_)),
+        short_(at(n_)),
+        coef_(at(n_)) {}
+
+  // Moves an alpha near the optimum there; false, and of no use, where that is not possible: the face
+  // of a degenerate optimum (equal rows, kernels of low rank) is not unique.
+  bool solve(std::vector<double>& alpha) {
+    return loss_.p > 2.0 ? on_slacks(alpha) : on_alpha(alpha);
+  }
+
+ private:
+  static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+  double gram(index_t i, index_t j) const { return block_.gram[at(i * block_.stride + j)]; }
+  double highest(index_t i) const { return loss_.bounded() ? rows_.cost[i] : infinity; }
+
+  // decision = K coef
+  void decide() {
+    std::vector<const double*> vectors;
+    std::vector<double> factors;
+    for (index_t i = 0; i < n_; ++i)
+      if (coef_[at(i)] != 0.0) {
+        vectors.push_back(block_.gram.data() + i * block_.stride);
+        factors.push_back(coef_[at(i)]);
+      }
+    std::fill(decision_.begin(), decision_.end(), 0.0);
+    apply_stored<double>(vectors, factors.data(), n_, decision_.data(), run_);
+  }
+
+  // --- p <= 2 ------------------------------------------------------------------------------------
+
+  bool on_alpha(std::vector<double>& alpha) {
+    std::vector<char> is_free(at(n_));
+    for (index_t i = 0; i < n_; ++i)
+      is_free[at(i)] = alpha[at(i)] > 0.0 && alpha[at(i)] < highest(i);
+    bool factored = false;
+    double last = infinity;
+    miss(alpha);
+    for (int step = 0, factors = 0; step < most_steps; ++step) {
+      if (!factored) {
+        gather(is_free);
+        if (free_.empty()) return true;  // at a corner, if it is the optimum
+        if (++factors > most_factors || !factor_face(alpha)) return false;
+        factored = true;
+        last = infinity;
+      }
+      const double b = newton_direction(alpha);
+      const double first = room(alpha), share = factors <= boldness ? 1.0 : std::min(first, 1.0);
+      const bool stopped = first < 1.0;
+      for (std::size_t k = 0; k < free_.size(); ++k) {
+        const index_t i = free_[k];
+        const double top = highest(i), before = alpha[at(i)];
+        alpha[at(i)] = std::clamp(before + share * direction_[k], 0.0, top);
+        if (stopped && room_[k] <= share) {
+          alpha[at(i)] = direction_[k] > 0.0 ? top : 0.0;
+          is_free[at(i)] = 0;
+        }
+      }
+      miss(alpha);
+      run_.check();
+      if (stopped) {
+        factored = false;
+        continue;
+      }
+      // short_ is without the intercept.
+      double most = 0.0, size = 1.0;
+      bool wrong = false;
+      for (index_t i = 0; i < n_; ++i) {
+        const double off = short_[at(i)] - rows_.y[i] * b;
+        size = std::max(size, 1.0 + std::abs(off - rows_.y[i] * rows_.target[i]));
+        if (is_free[at(i)]) {
+          most = std::max(most, std::abs(off));
+        } else if (alpha[at(i)] > 0.0 ? off < -rounding : off > rounding) {
+          is_free[at(i)] = 1;
+          wrong = true;
+        }
+      }
+      if (!std::isfinite(most)) return false;
+      if (!wrong && most <= rounding * size) return true;
+      factored = !wrong && most <= 0.2 * last;
+      last = most;
+    }
+    return false;
+  }
+
+  // What each row misses without an intercept: y (t - f) - slack_of(alpha).
+  void miss(const std::vector<double>& alpha) {
+    for (index_t i = 0; i < n_; ++i) coef_[at(i)] = rows_.y[i] * alpha[at(i)];
+    decide();
+    for (index_t i = 0; i < n_; ++i)
+      short_[at(i)] = rows_.y[i] * (rows_.target[i] - decision_[at(i)]) -
+                      loss_.slack_of(alpha[at(i)], rows_.cost[i]);
+  }
+
+  void gather(const std::vector<char>& chosen) {
+    free_.clear();
+    for (index_t i = 0; i < n_; ++i)
+      if (chosen[at(i)]) free_.push_back(i);
+  }
+
+  bool factor_face(const std::vector<double>& alpha) {
+    const auto size = static_cast<index_t>(free_.size());
+    system_.resize(size);
+    for (index_t k = 0; k < size; ++k) {
+      const index_t i = free_[at(k)];
+      double* out = system_.row(k);
+      const double y = rows_.y[i];
+      for (index_t l = 0; l <= k; ++l)
+        out[l] = y * rows_.y[free_[at(l)]] * gram(i, free_[at(l)]);
+      out[k] += slack_slope(alpha[at(i)], rows_.cost[i]);
+    }
+    if (!system_.factor(degenerate)) return false;
+    along_.resize(free_.size());
+    for (std::size_t k = 0; k < free_.size(); ++k) along_[k] = rows_.y[free_[k]];
+    if (fit_intercept_) system_.solve(along_.data());
+    return true;
+  }
+
+  double slack_slope(double alpha, double cost) const {
+    if (alpha > 0.0) return loss_.slack_slope(alpha, loss_.slack_of(alpha, cost));
+    return loss_.p == 2.0 ? 0.5 / cost : 0.0;
+  }
+
+  // Change of the free variables; returns the intercept after it.
+  double newton_direction(const std::vector<double>& alpha) {
+    direction_.resize(free_.size());
+    for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] = short_[at(free_[k])];
+    system_.solve(direction_.data());
+    if (!fit_intercept_) return 0.0;
+    double missed = 0.0, weight = 0.0;
+    for (index_t i = 0; i < n_; ++i) missed += rows_.y[i] * alpha[at(i)];
+    for (std::size_t k = 0; k < free_.size(); ++k) {
+      missed += rows_.y[free_[k]] * direction_[k];
+      weight += rows_.y[free_[k]] * along_[k];
+    }
+    const double b = missed / weight;
+    for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] -= b * along_[k];
+    return b;
+  }
+
+  // The share of the step until the first bound, and of each free variable.
+  double room(const std::vector<double>& alpha) {
+    double share = 1.0;
+    room_.resize(free_.size());
+    for (std::size_t k = 0; k < free_.size(); ++k) {
+      const double by = direction_[k], own = alpha[at(free_[k])];
+      room_[k] = infinity;
+      if (by != 0.0) room_[k] = (by > 0.0 ? highest(free_[k]) - own : -own) / by;
+      share = std::min(share, room_[k]);
+    }
+    return share;
+  }
+
+  // --- p > 2 -------------------------------------------------------------------------------------
+
+  bool on_slacks(std::vector<double>& alpha) {
+    std::vector<double> beta(at(n_)), to(at(n_)), there(at(n_));
+    for (index_t i = 0; i < n_; ++i) beta[at(i)] = rows_.y[i] * alpha[at(i)];
+    coef_ = beta;
+    decide();
+    std::vector<double> decision = decision_;
+    InterceptSearch intercepts;
+    double b = 0.0;
+    if (fit_intercept_)
+      b = intercepts.best(
+          loss_, at(n_),
+          [&](std::size_t i) {
+            return ThresholdRow{rows_.target[i] - decision[i], rows_.cost[i], rows_.y[i]};
+          },
+          0.0, {.b = 1e-12});
+    double primal = primal_of(beta, decision, b), change = infinity;
+    for (int step = 0; step < most_steps; ++step) {
+      double new_b = 0.0;
+      if (!slack_step(decision, b, new_b)) return false;
+      const std::vector<double> new_beta = coef_;
+      decide();
+      double largest = 0.0, now = 0.0;
+      for (index_t i = 0; i < n_; ++i) {
+        to[at(i)] = decision_[at(i)] - decision[at(i)];
+        now = std::max(now, std::abs(to[at(i)] + new_b - b));
+      }
+      const double last = std::exchange(change, now);
+      bool gained = false, found = false;
+      double share = 1.0;
+      for (int halving = 0; halving < most_halvings && !found; ++halving, share *= 0.5) {
+        std::vector<double> beta_there(at(n_));
+        for (index_t i = 0; i < n_; ++i) {
+          beta_there[at(i)] = beta[at(i)] + share * (new_beta[at(i)] - beta[at(i)]);
+          there[at(i)] = decision[at(i)] + share * to[at(i)];
+        }
+        const double b_there = b + share * (new_b - b);
+        const double value = primal_of(beta_there, there, b_there);
+        gained = value < primal * (1.0 - 1e-15);
+        found = gained || value <= primal * (1.0 + 1e-15);
+        if (!found) continue;
+        beta = std::move(beta_there);
+        decision = there;
+        b = b_there;
+        primal = value;
+      }
+      if (!found) return false;
+      run_.check();
+      for (const double value : decision) largest = std::max(largest, std::abs(value));
+      // P stands still a step or two before the slacks do.
+      if (change <= 1e-11 * (1.0 + largest) || (!gained && change > 0.5 * last)) {
+        for (index_t i = 0; i < n_; ++i)
+          alpha[at(i)] = loss_.alpha_of(
+              rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b)), rows_.cost[i]);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  double primal_of(const std::vector<double>& beta, const std::vector<double>& decision,
+                   double b) const {
+    double norm = 0.0, lost = 0.0;
+    for (index_t i = 0; i < n_; ++i) {
+      norm += beta[at(i)] * decision[at(i)];
+      lost += loss_.value(rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b)), rows_.cost[i]);
+    }
+    return 0.5 * norm + lost;
+  }
+
+  // Beta (in coef_) and b of the machine above; false where numbers leave their range.
+  bool slack_step(const std::vector<double>& decision, double b, double& new_b) {
+    const double p = loss_.p;
+    free_.clear();
+    scale_.clear();
+    direction_.clear();
+    for (index_t i = 0; i < n_; ++i) {
+      const double xi = rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b));
+      if (!(xi > 0.0)) continue;
+      const double root = std::sqrt((p - 1.0) * loss_.alpha_of(xi, rows_.cost[i]) / xi);
+      if (!std::isfinite(root)) return false;
+      free_.push_back(i);
+      scale_.push_back(root);
+      direction_.push_back(root * (rows_.target[i] - rows_.y[i] * xi * ((p - 2.0) / (p - 1.0))));
+    }
+    if (free_.empty()) return false;
+    const auto size = static_cast<index_t>(free_.size());
+    system_.resize(size);
+    for (index_t k = 0; k < size; ++k) {
+      double* out = system_.row(k);
+      for (index_t l = 0; l <= k; ++l)
+        out[l] = scale_[at(k)] * scale_[at(l)] * gram(free_[at(k)], free_[at(l)]);
+      out[k] += 1.0;
+      if (!std::isfinite(out[k])) return false;
+    }
+    if (!system_.factor(0.0)) return false;
+    system_.solve(direction_.data());
+    new_b = 0.0;
+    if (fit_intercept_) {
+      along_ = scale_;
+      system_.solve(along_.data());
+      double missed = 0.0, weight = 0.0;
+      for (std::size_t k = 0; k < free_.size(); ++k) {
+        missed += scale_[k] * direction_[k];
+        weight += scale_[k] * along_[k];
+      }
+      if (!(weight > 0.0)) return false;
+      new_b = missed / weight;
+      for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] -= new_b * along_[k];
+    }
+    std::fill(coef_.begin(), coef_.end(), 0.0);
+    for (std::size_t k = 0; k < free_.size(); ++k) coef_[at(free_[k])] = scale_[k] * direction_[k];
+    return true;
+  }
+
+  // Steps, and systems among them, at most: from a gap of 1e-4 two to ten are usual. So many systems
+  // long any number of rows leaves at once.
+  static constexpr int most_steps = 60, most_factors = 25, boldness = 10, most_halvings = 10;
+  // Share of the largest diagonal entry below which a pivot makes a face degenerate.
+  static constexpr double degenerate = 1e-10;
+  static constexpr double rounding = 1e-13;
+
+  const PNormHinge& loss_;
+  const DualRows& rows_;
+  const Block<double>& block_;
+  const index_t n_;
+  const bool fit_intercept_;
+  RunControl& run_;
+  Cholesky system_;
+  std::vector<index_t> free_;
+  std::vector<double> decision_, short_, coef_, direction_, along_, room_, scale_;
+};
+
+}  // namespace psvm

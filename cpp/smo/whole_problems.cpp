@@ -1,0 +1,334 @@
+#include "smo/whole_problems.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "smo/face.hpp"
+#include "smo/round.hpp"
+
+namespace psvm {
+namespace {
+
+std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+// A sum to about twice the last digit, whatever its order (Neumaier).
+class ExactSum {
+ public:
+  void add(double term) {
+    const double sum = sum_ + term;
+    rest_ += std::abs(sum_) >= std::abs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
+    sum_ = sum;
+  }
+  double value() const { return sum_ + rest_; }
+
+ private:
+  double sum_ = 0.0, rest_ = 0.0;
+};
+
+// The entries among the rows of one segment: pairs of classes share them with others, and keep them.
+class OwnEntries {
+ public:
+  OwnEntries(const KernelRows<double>& kernel, bool shared) : kernel_(kernel), shared_(shared) {}
+
+  void copy(int segment, double* out, index_t stride, RunControl& run) {
+    if (!shared_) return compute(segment, out, stride, run);
+    const index_t length = kernel_.length(segment);
+    std::vector<double>& kept = entries(segment, run);
+    for (index_t i = 0; i < length; ++i)
+      std::copy(kept.data() + i * length, kept.data() + (i + 1) * length, out + i * stride);
+  }
+
+ private:
+  std::vector<double>& entries(int segment, RunControl& run) {
+    std::unique_lock lock(mutex_);
+    auto& kept = kept_[segment];
+    if (!kept) kept = std::make_unique<Kept>();
+    lock.unlock();
+    std::call_once(kept->once, [&] {
+      const index_t length = kernel_.length(segment);
+      kept->entries.resize(at(length * length));
+      compute(segment, kept->entries.data(), length, run);
+    });
+    return kept->entries;
+  }
+
+  // Each entry once where they are computed, in strips of rows from the diagonal on, then mirrored.
+  void compute(int segment, double* out, index_t stride, RunControl& run) {
+    const index_t length = kernel_.length(segment), strip = kernel_.points() ? 64 : length;
+    std::vector<index_t> rows(at(length));
+    std::iota(rows.begin(), rows.end(), kernel_.begin(segment));
+    if (length <= 2 * strip) return kernel_.store_rows(rows, segment, out, stride, run);
+    run.parallel_for((length + strip - 1) / strip, [&](index_t task) {
+      RunControl alone = run.of_task();
+      const index_t first = task * strip, last = std::min(first + strip, length);
+      const Rows all(rows);
+      kernel_.between(all.subspan(at(first), at(last - first)), all.subspan(at(first)),
+                      out + first * stride + first, stride, alone);
+      for (index_t i0 = last; i0 < length; i0 += lanes<double>)  // a line of entries on each side
+        for (index_t j = first; j < last; ++j)
+          for (index_t i = i0; i < std::min<index_t>(i0 + lanes<double>, length); ++i)
+            out[i * stride + j] = out[j * stride + i];
+    });
+  }
+
+  struct Kept {
+    std::once_flag once;
+    std::vector<double> entries;
+  };
+  const KernelRows<double>& kernel_;
+  const bool shared_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<Kept>> kept_;
+};
+
+// Solves one problem after the other, on one thread.
+class WholeSolver {
+ public:
+  WholeSolver(const KernelRows<double>& kernel, OwnEntries* own, const WholeGoal& goal,
+              RunControl& run)
+      : kernel_(kernel), own_(own), goal_(goal), loss_(goal.p), run_(run) {}
+
+  WholeOutcome solve(const WholeProblem& problem, const OnRound& on_round, double* alpha,
+                     double* decision) {
+    const index_t n = problem.size;
+    alpha_.assign(problem.start, problem.start + n);
+    Round<double> round(goal_.fit_intercept, 0.0, goal_.tol);
+    round.start(loss_, problem.rows, alpha_);
+    fill(problem, round.block());
+    WholeOutcome outcome;
+    if (pair_steps(round, n, on_round, outcome)) alpha_ = round.rows().alphas();
+    outcome.intercept = round.intercept();
+    if (goal_.doubtful && !outcome.indefinite) outcome.indefinite = !is_definite(round.block(), n);
+    if (outcome.solved && goal_.polish && !outcome.indefinite && outcome.rounds != goal_.max_iter)
+      outcome.solved = outcome.polished = polish(problem, round.block(), outcome);
+    if (outcome.polished)
+      tell(on_round, ++outcome.rounds, outcome);
+    else
+      certify(problem, round.block(), outcome);
+    outcome.solved = outcome.solved && outcome.gap <= goal_.tol;
+    std::copy(alpha_.begin(), alpha_.end(), alpha);
+    std::copy(decision_.begin(), decision_.end(), decision);
+    return outcome;
+  }
+
+ private:
+  void tell(const OnRound& on_round, index_t round, WholeOutcome& outcome) {
+    outcome.history.push_back({round, run_.seconds(), outcome.gap, outcome.primal, outcome.dual, 0});
+    if (on_round) on_round(outcome.history.back());
+  }
+
+  // The kernel matrix, from each entry computed once.
+  void fill(const WholeProblem& problem, Block<double>& block) {
+    const index_t n = problem.size;
+    block.resize(n, !goal_.fit_intercept);
+    double* gram = block.gram.data();
+    if (problem.kernel_row.empty()) {
+      fill_columns(problem, gram, block.stride);
+    } else {
+      index_t columns = 0;
+      for (const int s : problem.segments) columns += kernel_.length(s);
+      std::vector<double> entries(at(columns * columns));
+      fill_columns(problem, entries.data(), columns);
+      for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j)
+          gram[i * block.stride + j] =
+              entries[at(problem.kernel_row[at(i)] * columns + problem.kernel_row[at(j)])];
+    }
+    for (index_t i = 0; i < n; ++i) block.diagonal[at(i)] = gram[i * block.stride + i];
+  }
+
+  void fill_columns(const WholeProblem& problem, double* out, index_t stride) {
+    const int a = problem.segments.front(), b = problem.segments.back();
+    own_->copy(a, out, stride, run_);
+    if (problem.segments.size() == 1) return;
+    const index_t first = kernel_.length(a), n = first + kernel_.length(b);
+    own_->copy(b, out + first * stride + first, stride, run_);
+    std::vector<index_t> rows(at(first));
+    std::iota(rows.begin(), rows.end(), kernel_.begin(a));
+    kernel_.store_rows(rows, b, out + first, stride, run_);
+    for (index_t i = 0; i < first; ++i)
+      for (index_t j = first; j < n; ++j) out[j * stride + i] = out[i * stride + j];
+  }
+
+  // decision = K coef
+  void decide(const Block<double>& block, const std::vector<double>& coef, index_t n) {
+    vectors_.clear();
+    factors_.clear();
+    for (index_t i = 0; i < n; ++i)
+      if (coef[at(i)] != 0.0) {
+        vectors_.push_back(block.gram.data() + i * block.stride);
+        factors_.push_back(coef[at(i)]);
+      }
+    decision_.assign(at(n), 0.0);
+    apply_stored<double>(vectors_, factors_.data(), n, decision_.data(), run_);
+  }
+
+  // Whether they led anywhere.
+  bool pair_steps(Round<double>& round, index_t n, const OnRound& on_round, WholeOutcome& outcome) {
+    std::vector<index_t> every(at(n));
+    std::iota(every.begin(), every.end(), index_t(0));
+    round.limit_steps(goal_.max_steps < 0 ? -1 : goal_.max_steps * n);
+    Outlook outlook(goal_.tol, 10, 100);
+    double best = infinity;
+    index_t changed = 0;
+    for (int idle = 0;; ++outcome.rounds) {
+      decide(round.block(), round.rows().coef(), n);
+      const Proof proof = round.certify(decision_);
+      if (!std::isfinite(proof.dual) || proof.dual > 1.01 * round.primal_at_zero()) return false;
+      outcome.history.push_back(
+          {outcome.rounds, run_.seconds(), proof.gap, proof.primal, proof.dual, changed});
+      outcome.solved = proof.gap <= 0.99 * goal_.tol;
+      outcome.stopped =
+          (on_round && on_round(outcome.history.back())) || outcome.rounds == goal_.max_iter;
+      if (outcome.solved || outcome.stopped) return true;
+      idle = proof.gap < 0.999 * best ? 0 : idle + 1;
+      best = std::min(best, proof.gap);
+      if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return true;
+      const BlockChanges changes = round.solve(every, run_);
+      outcome.indefinite = outcome.indefinite || changes.indefinite;
+      changed = static_cast<index_t>(changes.places.size());
+      if (changes.unbounded) return false;
+      if (changed == 0) return true;
+      run_.check();
+    }
+  }
+
+  // Whether the kernel matrix is positive semidefinite, but for rounding.
+  bool is_definite(const Block<double>& block, index_t n) {
+    double largest = 0.0;
+    for (index_t i = 0; i < n; ++i) largest = std::max(largest, block.diagonal[at(i)]);
+    const double rounding = 10.0 * static_cast<double>(n) * 2.2e-16 * largest;
+    matrix_.resize(n);
+    for (index_t i = 0; i < n; ++i) {
+      std::copy(block.gram.data() + i * block.stride, block.gram.data() + i * block.stride + i + 1,
+                matrix_.row(i));
+      matrix_.row(i)[i] += rounding;
+    }
+    return matrix_.factor(0.0);
+  }
+
+  // Moves to the optimum, and certifies it; stays where that is not possible.
+  bool polish(const WholeProblem& problem, const Block<double>& block, WholeOutcome& outcome) {
+    std::vector<double> polished = alpha_;
+    Face face(loss_, problem.rows, block, goal_.fit_intercept, run_);
+    if (!face.solve(polished)) return false;
+    balance(problem, polished);
+    std::swap(alpha_, polished);
+    certify(problem, block, outcome);
+    // What rounding leaves at C = 100 is 1e-13; small slacks of p > 2 cost next to nothing (p = 3: a
+    // gap of 1e-11 is 1e-5 of them).
+    const bool optimal = outcome.gap <= (loss_.p > 2.0 ? 1e-14 : 1e-11);
+    if (!optimal) std::swap(alpha_, polished);
+    return optimal;
+  }
+
+  // Scales the heavier sign down, where it is more than rounding.
+  void balance(const WholeProblem& problem, std::vector<double>& alpha) const {
+    if (!goal_.fit_intercept) return;
+    ExactSum sums[2];
+    for (std::size_t i = 0; i < alpha.size(); ++i) sums[problem.rows.y[i] > 0.0].add(alpha[i]);
+    const double minus = sums[0].value(), plus = sums[1].value();
+    if (std::abs(plus - minus) <= 1e-15 * (plus + minus)) return;
+    const double factors[2] = {std::min(plus, minus) / minus, std::min(plus, minus) / plus};
+    for (std::size_t i = 0; i < alpha.size(); ++i) alpha[i] *= factors[problem.rows.y[i] > 0.0];
+  }
+
+  // From the kernel matrix and alpha alone; sums to the last digits.
+  void certify(const WholeProblem& problem, const Block<double>& block, WholeOutcome& outcome) {
+    const std::size_t n = alpha_.size();
+    const DualRows& rows = problem.rows;
+    coef_.resize(n);
+    ExactSum total, excess;
+    for (std::size_t i = 0; i < n; ++i) {
+      coef_[i] = rows.y[i] * alpha_[i];
+      total.add(alpha_[i]);
+      excess.add(coef_[i]);
+    }
+    decide(block, coef_, static_cast<index_t>(n));
+    double b = 0.0, largest = 0.0;
+    for (const double value : decision_) largest = std::max(largest, std::abs(value));
+    if (goal_.fit_intercept)
+      b = intercepts_.best(
+          loss_, n,
+          [&](std::size_t i) {
+            return ThresholdRow{rows.target[i] - decision_[i], rows.cost[i], rows.y[i]};
+          },
+          outcome.intercept, {.b = 2e-16 * (1.0 + largest)});
+    ExactSum norm, lost, difference;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double xi = rows.y[i] * (rows.target[i] - (decision_[i] + b));
+      const double own = loss_.value(xi, rows.cost[i]);
+      const double slack = loss_.slack_of(alpha_[i], rows.cost[i]);
+      norm.add(coef_[i] * decision_[i]);
+      lost.add(own);
+      difference.add(own - alpha_[i] * xi + loss_.conjugate(alpha_[i], slack));
+    }
+    outcome.intercept = b;
+    outcome.squared_norm = norm.value();
+    outcome.primal = 0.5 * outcome.squared_norm + lost.value();
+    outcome.magnitude = 0.5 * std::abs(outcome.squared_norm) + lost.value();
+    outcome.total = total.value();
+    outcome.excess = excess.value();
+    const double off = difference.value();
+    const bool proves = std::isfinite(off) && off >= -1e-6 * outcome.magnitude;
+    outcome.dual = proves ? outcome.primal - off : -infinity;
+    outcome.gap = proves ? std::max(off, 0.0) / std::max(outcome.magnitude, 1e-300) : infinity;
+  }
+
+  const KernelRows<double>& kernel_;
+  OwnEntries* own_;
+  const WholeGoal goal_;
+  const PNormHinge loss_;
+  RunControl& run_;
+  InterceptSearch intercepts_;
+  Cholesky matrix_;
+  std::vector<double> alpha_, coef_, decision_, factors_;
+  std::vector<const double*> vectors_;
+};
+
+}  // namespace
+
+std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
+                                               const std::vector<WholeProblem>& problems,
+                                               const WholeGoal& goal,
+                                               const OnWholeRound& on_round, double* alpha,
+                                               double* decision, RunControl& run) {
+  std::vector<WholeOutcome> outcomes(problems.size());
+  std::vector<index_t> begin{0};
+  for (const WholeProblem& problem : problems) begin.push_back(begin.back() + problem.size);
+  OwnEntries own(kernel, problems.size() > 1);
+  std::atomic<bool> late{false};
+  const auto solve = [&](index_t t, RunControl& control) {
+    const WholeProblem& problem = problems[at(t)];
+    double* const own_alpha = alpha + begin[at(t)];
+    std::copy(problem.start, problem.start + problem.size, own_alpha);
+    if (late) return;
+    control.stop_after(goal.max_time - run.seconds() + control.seconds(),
+                       goal.max_effort - run.effort() + control.effort());
+    const OnRound heard = on_round ? [&](const RoundRecord& record) { return on_round(t, record); }
+                                   : OnRound();
+    try {
+      outcomes[at(t)] = WholeSolver(kernel, &own, goal, control)
+                            .solve(problem, heard, own_alpha, decision + begin[at(t)]);
+    } catch (const Late&) {
+      late = true;
+    }
+  };
+  const auto count = static_cast<index_t>(problems.size());
+  if (count == 1 || on_round) {
+    for (index_t t = 0; t < count; ++t) solve(t, run);
+    return outcomes;
+  }
+  run.parallel_for(count, [&](index_t t) {
+    RunControl alone = run.of_task();
+    solve(t, alone);
+  });
+  return outcomes;
+}
+
+}  // namespace psvm
