@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,14 +86,14 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> int:
     described = environment.describe(environment.usable_cpus(), PACKAGES)
     given = sys.argv[1:] if arguments is None else arguments
     described["command"] = " ".join(["python -m benchmarks.everyday", *given])
-    results = {"suite": "everyday", "environment": described, "records": []}
+    records: list[Record] = []
     if options.resume and path.exists():
-        results["records"] = json.loads(path.read_text())["records"]
-    records: list[Record] = results["records"]
+        records = json.loads(path.read_text())["records"]
+    results = {"suite": "everyday", "environment": described, "records": records}
     missing = [one for one in chosen(options) if not is_done(one, records)]
     start, code = time.perf_counter(), 0
     try:
-        with Measurer(effort) as measurer:
+        with closing(Measurer(effort)) as measurer:
             for problem in missing:
                 found = measurer.measure(problem)
                 show(found)

@@ -52,8 +52,8 @@ def latency_contest(contest: Contest) -> list[Record]:
         case = kernel_case(problem, data.X)
         models = {"SVC": fit_svc(contest, case), "psvm": fit_psvc(contest, case, 1.0)}
     else:
-        rival = fit_rival(DEFAULT_SETTINGS["LinearSVC"], contest)
-        models = {"LinearSVC": rival, "psvm": our_contender(contest).run}
+        svc = fit_rival(DEFAULT_SETTINGS["LinearSVC"], contest)
+        models = {"LinearSVC": svc, "psvm": our_contender(contest).run}
     fitted = {name: fit(None) for name, fit in models.items()}
     records = []
     for method in METHODS:

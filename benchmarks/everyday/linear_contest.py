@@ -57,8 +57,8 @@ def close_contest(contest: Contest) -> list[Record]:
     optimum = min(objective(contest, model)[1] for model in (reference, ours.model))
     records = []
     for library, prefix in LADDERS_OF.items():
-        ladders = [ladder for ladder in LADDERS if ladder[0].startswith(prefix)]
-        if not environment.installed(RIVALS["linear"][ladders[0][0]].package):
+        ladders = [ladder for ladder in LADDERS if can_climb(ladder, prefix, contest)]
+        if not ladders:
             continue
         tops = [climb(ladder, contest, optimum, min(ours.seconds)) for ladder in ladders]
         close = [top for top in tops if not top.is_done]
@@ -72,15 +72,19 @@ def close_contest(contest: Contest) -> list[Record]:
     return records
 
 
+def can_climb(ladder: Sequence[str], prefix: str, contest: Contest) -> bool:
+    """Whether a ladder is one of a library that is installed and solves the problem."""
+    first = RIVALS["linear"][ladder[0]]
+    if not first.name.startswith(prefix) or not environment.installed(first.package):
+        return False
+    return first.why_not(contest.problem.ps[0], contest.data.y.size) is None
+
+
 def climb(ladder: Sequence[str], contest: Contest, optimum: float, our_seconds: float) -> Contender:
     """The first setting that is close to the optimum, or one that says why there is none."""
-    p, rows = contest.problem.ps[0], contest.data.y.size
     limit = min(contest.effort.cap, max(CLIMB_LEAST, CLIMB_PATIENCE * our_seconds))
     for name in ladder:
-        rival = RIVALS["linear"][name]
-        if reason := rival.why_not(p, rows):
-            return Contender(name, fit_rival(rival, contest), error=reason)
-        rung = Contender(name, fit_rival(rival, contest))
+        rung = Contender(name, fit_rival(RIVALS["linear"][name], contest))
         contest.watch.first_turn(rung, limit)
         if rung.over is not None:
             return rung

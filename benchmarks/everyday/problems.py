@@ -26,7 +26,7 @@ KERNEL_PS, LINEAR_PS = (1.0, 1.5), (1.0, 2.0)
 TABLE_ROWS = 3000  # larger tables are not everyday problems here
 LATENCY_DATA = ("digits", "breast_cancer")
 SEARCH_ROWS = (150, 300, 600)
-KERNEL_DRAWS, LINEAR_DRAWS, SEARCH_DRAWS = 8, 6, 2  # of each kind and size
+KERNEL_DRAWS, LINEAR_DRAWS, CLOSE_DRAWS, SEARCH_DRAWS = 8, 6, 3, 2  # of each kind and size
 DEFAULTS, CLOSE = "defaults", "within 1e-4"
 
 
@@ -191,7 +191,7 @@ def plan(quick: bool, table_names: list[str]) -> list[Problem]:
         *named(quick),
         *kernel_problems(KERNEL_ROWS, KERNEL_DRAWS),
         *linear_problems(LINEAR_ROWS, LINEAR_DRAWS),
-        *linear_problems(LINEAR_ROWS, LINEAR_DRAWS, CLOSE),
+        *linear_problems(LINEAR_ROWS, CLOSE_DRAWS, CLOSE),
         *tables(table_names),
         *searches(SEARCH_ROWS, SEARCH_DRAWS),
     ]

@@ -19,18 +19,12 @@ from benchmarks.tables import Record
 
 
 class Measurer:
-    """Starts the process and asks it; a context, at the end of which there is none."""
+    """Starts the process and asks it, until it is closed."""
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
         self.process: Any = None
         self.pipe: Any = None
-
-    def __enter__(self) -> Measurer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process."""

@@ -22,6 +22,8 @@ from benchmarks.kernel_targets import target_lines
 from benchmarks.tables import Record, environment_lines, table
 
 WORST = 20
+LINEAR_FIELDS = ("rows", "classes", "C", "features", "storage")
+KERNEL_FIELDS = ("kernel", *LINEAR_FIELDS, "gamma x")
 FITS = ("random", "named", "table")
 READING = """\
 Ratios are the rival's seconds over psvm's (above 1: psvm is faster), means are geometric, and in
@@ -47,12 +49,11 @@ def page(results: dict[str, Any], picture: str) -> list[str]:
     lines += ["", f"![Ratios]({picture})", "", "## Targets", "", *target_lines(targets(records))]
     lines += ["## PSVC beside SVC, random problems", ""]
     lines += ["SVC solves p = 1; at p = 1.5 its time for p = 1 is the yardstick.", ""]
-    fields = ("kernel", "rows", "classes", "C", "gamma x", "features", "storage")
-    lines += group_table([r for r in random if r["estimator"] == "PSVC"], fields, kernel_ps)
+    kernel = [row for row in random if row["estimator"] == "PSVC"]
+    lines += group_table(kernel, KERNEL_FIELDS, kernel_ps)
     lines += ["## LinearPSVC, random problems, one class against the rest", ""]
-    fields = ("rows", "classes", "C", "features", "storage")
     linear = [row for row in random if row["estimator"] == "LinearPSVC"]
-    lines += group_table(linear, fields, linear_columns())
+    lines += group_table(linear, LINEAR_FIELDS, linear_columns())
     lines += closeness(records)
     lines += ["## Problems with a name", "", *fits_table(part(good, "named"))]
     lines += ["## Tables", "", *tables_part(part(good, "table"))]
@@ -187,10 +188,12 @@ def draw(results: dict[str, Any], path: Path) -> None:
         for row in counted(results["records"])
         if row["part"] in FITS and row["against"] == DEFAULTS and row["rival"] != "LIBLINEAR"
     ]
-    panels = {"PSVC": "kernel", "LinearPSVC": "rows"}
-    save_figure(
-        [scatter([r for r in fits if r["estimator"] == e], e, f) for e, f in panels.items()], path
-    )
+    panels = []
+    for estimator, field in (("PSVC", "kernel"), ("LinearPSVC", "rows")):
+        if chosen := [row for row in fits if row["estimator"] == estimator]:
+            panels.append(scatter(chosen, estimator, field))
+    if panels:
+        save_figure(panels, path)
 
 
 def scatter(records: Sequence[Record], estimator: str, field: str) -> Any:
@@ -207,7 +210,7 @@ def scatter(records: Sequence[Record], estimator: str, field: str) -> Any:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel("seconds of psvm")
-        axes.set_ylabel(f"{records[0]['rival'] if records else 'rival'} / {estimator}")
+        axes.set_ylabel(f"seconds of {records[0]['rival']} / {estimator}")
         axes.grid(lw=0.3)
         axes.legend(fontsize=8, title=field)
 

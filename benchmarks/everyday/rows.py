@@ -101,9 +101,9 @@ NAMED: dict[str, Callable[[], Rows]] = {
 
 @functools.cache
 def study() -> Any:
-    """The module that reads the tables, or None where it, its data or pandas is absent."""
+    """The module that reads the tables, or None where it, or what it needs, is absent."""
     path = data_folder() / "study.py"
-    if not path.exists() or importlib.util.find_spec("pandas") is None:
+    if not path.exists() or not all(map(importlib.util.find_spec, ("pandas", "pyarrow"))):
         return None
     specification = importlib.util.spec_from_file_location("study", path)
     assert specification is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,8 +84,7 @@ class Contender:
         """Measure once; a limit is for the first turn, later ones take as long."""
         start = time.perf_counter()
         try:
-            with end_process_after((GRACE if self.ours else 1.0) * limit if limit else 0.0):
-                self.model = self.run(limit if self.ours else None)
+            self.model = self.run(limit if self.ours else None)
         except (ValueError, RuntimeError) as error:
             self.error = f"{type(error).__name__}: {error}"[:200]
             return
@@ -106,21 +106,24 @@ class Watch:
     """What a process that can be ended knows and tells.
 
     ``over`` names those whom a limit ended in an earlier process, ``say`` is told who begins a
-    first turn and with which limit.
+    first turn and with which limit. If ``ends`` is False, nobody is ended.
     """
 
     over: Mapping[str, float]
     say: Callable[[str, float], None]
+    ends: bool = True
 
     def first_turn(self, contender: Contender, limit: float) -> None:
         """A turn with a limit, unless it is known to be over."""
         contender.over = self.over.get(contender.name, contender.over)
         if not contender.is_done:
             self.say(contender.name, limit)
-            contender.take_turn(limit)
+            allowed = limit * (GRACE if contender.ours else 1.0)
+            with end_process_after(allowed) if self.ends else nullcontext():
+                contender.take_turn(limit)
 
 
-UNWATCHED = Watch({}, lambda *_: None)
+UNWATCHED = Watch({}, lambda *_: None, ends=False)
 
 
 def take_turns(contenders: Sequence[Contender], effort: Effort, watch: Watch) -> None:
