@@ -1,7 +1,8 @@
 # make demo       fit PSVC beside SVC on the breast-cancer data: a table, and demo.png
 # make test       ruff, mypy and pytest, without the slow tests
 # make test-all   make test, then the slow tests
-# make bench      the benchmarks (options in ARGS="...")
+# make bench      the benchmarks (options in ARGS="..."): two large sets, and a quick look at
+#                 everyday problems
 # make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
 #                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
@@ -65,6 +66,7 @@ fuzz: $(READY)/psvm $(READY)/test
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(if $(ARGS),,$(BIN)/python -m benchmarks everyday --quick)
 
 # The core is compiled once more with checks, into a virtual environment of its own that borrows
 # the other packages. Python itself is not instrumented, so the sanitizer is loaded first

@@ -61,10 +61,14 @@ class Data:
 
     @cached_property
     def gamma_scale(self) -> float:
-        """``1 / (n_features * variance of the training entries)``: scikit-learn's "scale"."""
-        X = self.X_train
-        variance = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var()
-        return float(1.0 / (X.shape[1] * variance))
+        """That of the training rows."""
+        return gamma_scale(self.X_train)
+
+
+def gamma_scale(X: Any) -> float:
+    """``1 / (n_features * variance of the entries)``: scikit-learn's "scale"."""
+    variance = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var()
+    return float(1.0 / (X.shape[1] * variance))
 
 
 EVEN = (0, 2, 4, 6, 8)
@@ -215,10 +219,15 @@ def check_present(case: str) -> None:
         find(CASES[case].file)
 
 
+def data_folder() -> Path:
+    """Where the data sets are looked for."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("PSVM_BENCH_DATA", beside))
+
+
 def find(file: str) -> Path:
     """Path of a data file, or an error that says where it should be."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("PSVM_BENCH_DATA", beside))
+    folder = data_folder()
     for part in ("bench", "paper", "."):
         path = folder / part / f"{file}.npz"
         if path.exists():

@@ -78,10 +78,13 @@ def judge(
     test: tuple[Any, npt.NDArray[np.int64]],
     *,
     C: float,
-    gamma: float,
+    gamma: float | None,
     threads: int = 1,
 ) -> list[Verdict]:
     """Judge models trained on ``train = (X, y)`` with labels 0 .. n_classes - 1.
+
+    ``gamma`` is the width of the rbf kernel. None: X is the matrix of the kernel values of the
+    training rows, of any kernel, and the test rows are these.
 
     All models have the same C and gamma, each its own p. Their support vectors are mostly the same
     rows, so that one pass over the kernel values serves all of them.
@@ -253,14 +256,14 @@ def decisions(
     y: npt.NDArray[np.int64],
     support: Index,
     coefs: Sequence[Array],
-    gamma: float,
+    gamma: float | None,
     threads: int,
     of: Any = None,
 ) -> list[Array]:
     """``f`` of every pair at the rows ``of`` (default: X), for each array of coefficients.
 
     ``support`` are rows of X, sorted by class. Only products with the support vectors of a pair's
-    own classes are computed, one block of rows at a time.
+    own classes are computed, one block of rows at a time. ``gamma``: see :func:`judge`.
     """
     n_lines = coefs[0].shape[0]
     ends = np.cumsum(np.bincount(y[support], minlength=n_lines + 1)).tolist()
@@ -276,7 +279,10 @@ def decisions(
             of_low = parts[low][:, high - 1 :: n_lines]
             found[:, block, t] = (of_low + parts[high][:, low::n_lines]).T
 
-    rbf_blocks(rows, X[support], gamma, threads, take)
+    if gamma is None:
+        take(slice(None), X[support].T)  # the matrix is symmetric
+    else:
+        rbf_blocks(rows, X[support], gamma, threads, take)
     return list(found)
 
 

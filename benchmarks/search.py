@@ -63,7 +63,7 @@ def rows_of(case: str, n: int) -> tuple[Any, Any]:
     return X, data.y_train
 
 
-def make_search(name: str, Cs: list[float], gammas: list[float], jobs: int) -> Any:
+def make_search(name: str, Cs: list[float], gammas: list[float], jobs: int | None) -> Any:
     """The search of a name, ready to fit."""
     if name in BOUNDS:
         from psvm import PSVCCV

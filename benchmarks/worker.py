@@ -133,9 +133,11 @@ def end_process_after(seconds: float) -> Iterator[None]:
     timer = getattr(signal, "setitimer", None)
     if timer is not None:
         timer(signal.ITIMER_REAL, seconds)
-    yield
-    if timer is not None:
-        timer(signal.ITIMER_REAL, 0.0)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer(signal.ITIMER_REAL, 0.0)
 
 
 def reset_memory_peak() -> float:

@@ -51,12 +51,13 @@ class LiblinearOfficial:
         return X
 
     def fit(self, data: Any, y: Labels, setting: Setting) -> Any:
-        """Convert and fit; signs as labels, of which LIBLINEAR makes +1 the positive class."""
+        """Convert and fit; of two classes signs as labels: +1 is LIBLINEAR's positive class."""
         from liblinear.liblinear import problem
         from liblinear.liblinearutil import parameter, train
 
         start = time.perf_counter()
-        nodes = problem(np.where(y == 1, 1.0, -1.0), sp.csr_matrix(data))
+        labels = np.where(y == 1, 1.0, -1.0) if y.max() == 1 else y.astype(np.float64)
+        nodes = problem(labels, sp.csr_matrix(data))
         converted = time.perf_counter() - start
         solver = (3 if setting.p == 1.0 else 1) if self.dual else 2
         free = "" if self.dual else "-R"
@@ -73,5 +74,17 @@ class LiblinearOfficial:
         native = model.model
         if native.get_labels() != [1, -1]:
             raise RuntimeError(f"expected labels [1, -1], got {native.get_labels()}")
-        coef, intercept = native.get_decfun()
-        return LinearModel(np.array(coef), float(intercept))
+        return decision_of(native, 0)
+
+
+def from_one_vs_rest(fitted: Fitted) -> list[LinearModel]:
+    """One model for every class in the order of their labels, or one for two of them."""
+    labels = fitted.model.get_labels()
+    chosen = [0] if len(labels) == 2 else np.argsort(labels)
+    return [decision_of(fitted.model, int(index)) for index in chosen]
+
+
+def decision_of(native: Any, index: int) -> LinearModel:
+    """Coefficients and intercept of a label."""
+    coef, intercept = native.get_decfun(index)
+    return LinearModel(np.array(coef), float(intercept))

@@ -48,5 +48,11 @@ class PsvmLinear:
 
 def from_linear_svc(svc: Any) -> LinearModel:
     """Read the attributes that every LinearSVC-like estimator of two classes has."""
-    coef = np.asarray(svc.coef_, dtype=np.float64).ravel()
-    return LinearModel(coef, float(np.ravel(svc.intercept_)[0]))
+    (model,) = from_one_vs_rest(svc)
+    return model
+
+
+def from_one_vs_rest(svc: Any) -> list[LinearModel]:
+    """One model for every class, or one for two of them."""
+    coef = np.atleast_2d(np.asarray(svc.coef_, dtype=np.float64))
+    return [LinearModel(w, float(b)) for w, b in zip(coef, np.ravel(svc.intercept_), strict=True)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,10 +22,13 @@ from benchmarks.rivals.psvm_linear import from_linear_svc
 
 @dataclass(frozen=True)
 class SklearnLinear:
-    """``sklearn.svm.LinearSVC``, primal (trust-region Newton) or dual (coordinate descent)."""
+    """``sklearn.svm.LinearSVC``, primal (trust-region Newton) or dual (coordinate descent).
+
+    "auto", its default, takes the primal where it can and the rows are no fewer than the features.
+    """
 
     name: str
-    dual: bool
+    dual: bool | Literal["auto"]
     intercept_scaling: float = 1.0
     tol: float = 1e-4
     max_iter: int = 1000
