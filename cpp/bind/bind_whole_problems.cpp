@@ -51,8 +51,7 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
       throw nb::value_error("problems must have the rows that they say");
     problem.rows = {y.data() + begin, target.data() + begin, cost.data() + begin};
     if (kernel_row) {
-      problem.kernel_row =
-          Rows(reinterpret_cast<const index_t*>(kernel_row->data()) + begin, size);
+      problem.kernel_row = Rows(reinterpret_cast<const index_t*>(kernel_row->data()) + begin, size);
       for (const index_t row : problem.kernel_row)
         if (row < 0 || row >= columns) throw nb::index_error("row out of range");
     }
@@ -71,9 +70,9 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
                        max_time.value_or(infinity)};
   OnWholeRound report;
   if (!on_round.is_none())
-    report = [&](index_t t, const RoundRecord& record) {
+    report = [&](index_t t, bool last_digits, const RoundRecord& record) {
       nb::gil_scoped_acquire lock;
-      return nb::cast<bool>(on_round(t, as_dict(record)));
+      return nb::cast<bool>(on_round(t, last_digits, as_dict(record)));
     };
   std::vector<double> out(n), decision(n);
   const auto outcomes = without_lock(threads, cancel, [&](RunControl& run) {
@@ -92,7 +91,7 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
   found["magnitude"] = column(outcomes, &WholeOutcome::magnitude);
   found["squared_norm"] = column(outcomes, &WholeOutcome::squared_norm);
   found["intercept"] = column(outcomes, &WholeOutcome::intercept);
-  found["total"] = column(outcomes, &WholeOutcome::total);
+  found["alpha_sum"] = column(outcomes, &WholeOutcome::alpha_sum);
   found["excess"] = column(outcomes, &WholeOutcome::excess);
   found["rounds"] = column(outcomes, &WholeOutcome::rounds);
   nb::list histories;

@@ -50,6 +50,9 @@ class Face {
     return loss_.p > 2.0 ? on_slacks(alpha) : on_alpha(alpha);
   }
 
+  // The same of any alpha, where the loss has slopes enough (p >= 2).
+  bool solve_from_afar(std::vector<double>& alpha) { return on_slacks(alpha); }
+
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
   double gram(index_t i, index_t j) const { return block_.gram[at(i * block_.stride + j)]; }
@@ -146,8 +149,7 @@ class Face {
       const index_t i = free_[at(k)];
       double* out = system_.row(k);
       const double y = rows_.y[i];
-      for (index_t l = 0; l <= k; ++l)
-        out[l] = y * rows_.y[free_[at(l)]] * gram(i, free_[at(l)]);
+      for (index_t l = 0; l <= k; ++l) out[l] = y * rows_.y[free_[at(l)]] * gram(i, free_[at(l)]);
       out[k] += slack_slope(alpha[at(i)], rows_.cost[i]);
     }
     if (!system_.factor(degenerate)) return false;
@@ -203,12 +205,12 @@ class Face {
     InterceptSearch intercepts;
     double b = 0.0;
     if (fit_intercept_)
-      b = intercepts.best(
-          loss_, at(n_),
-          [&](std::size_t i) {
-            return ThresholdRow{rows_.target[i] - decision[i], rows_.cost[i], rows_.y[i]};
-          },
-          0.0, {.b = 1e-12});
+      b = intercepts.best(loss_, at(n_),
+                          [&](std::size_t i) {
+                            return ThresholdRow{rows_.target[i] - decision[i], rows_.cost[i],
+                                                rows_.y[i]};
+                          },
+                          0.0, {.b = 1e-12});
     double primal = primal_of(beta, decision, b), change = infinity;
     for (int step = 0; step < most_steps; ++step) {
       double new_b = 0.0;
@@ -232,21 +234,21 @@ class Face {
         const double b_there = b + share * (new_b - b);
         const double value = primal_of(beta_there, there, b_there);
         gained = value < primal * (1.0 - 1e-15);
-        found = gained || value <= primal * (1.0 + 1e-15);
+        found = gained || value <= primal * (1.0 + 1e-14);
         if (!found) continue;
         beta = std::move(beta_there);
         decision = there;
         b = b_there;
         primal = value;
       }
-      if (!found) return false;
       run_.check();
       for (const double value : decision) largest = std::max(largest, std::abs(value));
+      if (!found && change > 1e-6 * (1.0 + largest)) return false;
       // P stands still a step or two before the slacks do.
-      if (change <= 1e-11 * (1.0 + largest) || (!gained && change > 0.5 * last)) {
+      if (!found || change <= 1e-11 * (1.0 + largest) || (!gained && change > 0.5 * last)) {
         for (index_t i = 0; i < n_; ++i)
-          alpha[at(i)] = loss_.alpha_of(
-              rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b)), rows_.cost[i]);
+          alpha[at(i)] =
+              loss_.alpha_of(rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b)), rows_.cost[i]);
         return true;
       }
     }

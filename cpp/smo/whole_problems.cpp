@@ -93,23 +93,45 @@ class WholeSolver {
               RunControl& run)
       : kernel_(kernel), own_(own), goal_(goal), loss_(goal.p), run_(run) {}
 
-  WholeOutcome solve(const WholeProblem& problem, const OnRound& on_round, double* alpha,
+  // on_round(last_digits, record)
+  using Heard = std::function<bool(bool, const RoundRecord&)>;
+
+  WholeOutcome solve(const WholeProblem& problem, const Heard& on_round, double* alpha,
                      double* decision) {
     const index_t n = problem.size;
     alpha_.assign(problem.start, problem.start + n);
-    Round<double> round(goal_.fit_intercept, 0.0, goal_.tol);
+    // Where digits count, intercepts do.
+    Round<double> round(goal_.fit_intercept, 0.0, goal_.tol * (goal_.polish ? 1e-6 : 1.0));
     round.start(loss_, problem.rows, alpha_);
     fill(problem, round.block());
     WholeOutcome outcome;
-    if (pair_steps(round, n, on_round, outcome)) alpha_ = round.rows().alphas();
-    outcome.intercept = round.intercept();
+    double aim = 0.99 * goal_.tol;
+    const index_t most = goal_.max_steps * n;
+    const bool early = goal_.polish && loss_.p >= newton_from && !goal_.doubtful;
+    round.limit_steps(early ? std::min(few_steps * n, most) : most);
+    bool there = pair_steps(round, aim, on_round, outcome);
     if (goal_.doubtful && !outcome.indefinite) outcome.indefinite = !is_definite(round.block(), n);
-    if (outcome.solved && goal_.polish && !outcome.indefinite && outcome.rounds != goal_.max_iter)
-      outcome.solved = outcome.polished = polish(problem, round.block(), outcome);
-    if (outcome.polished)
+    const bool wanted = goal_.polish && !outcome.indefinite && outcome.rounds != goal_.max_iter &&
+                        !outcome.history.empty();
+    if (wanted && early && !there && !outcome.stopped) {
+      outcome.polished = polish(problem, round, outcome, true);
+      round.limit_steps(most);
+      if (!outcome.polished) there = pair_steps(round, aim, on_round, outcome);
+    }
+    outcome.solved = there;
+    while (wanted && there && !outcome.polished && !outcome.stopped) {
+      outcome.polished = polish(problem, round, outcome);
+      // A better start, or maybe the end of it.
+      if (!outcome.polished) there = pair_steps(round, aim *= 1e-3, on_round, outcome);
+    }
+    outcome.solved = outcome.solved || outcome.polished;
+    if (outcome.polished) {
       tell(on_round, ++outcome.rounds, outcome);
-    else
+    } else {
+      if (!outcome.history.empty()) alpha_ = round.rows().alphas();
       certify(problem, round.block(), outcome);
+      outcome.solved = outcome.solved && !(wanted && !outcome.stopped);
+    }
     outcome.solved = outcome.solved && outcome.gap <= goal_.tol;
     std::copy(alpha_.begin(), alpha_.end(), alpha);
     std::copy(decision_.begin(), decision_.end(), decision);
@@ -117,9 +139,10 @@ class WholeSolver {
   }
 
  private:
-  void tell(const OnRound& on_round, index_t round, WholeOutcome& outcome) {
-    outcome.history.push_back({round, run_.seconds(), outcome.gap, outcome.primal, outcome.dual, 0});
-    if (on_round) on_round(outcome.history.back());
+  void tell(const Heard& on_round, index_t round, WholeOutcome& outcome) {
+    outcome.history.push_back(
+        {round, run_.seconds(), outcome.gap, outcome.primal, outcome.dual, 0});
+    if (on_round) on_round(true, outcome.history.back());
   }
 
   // The kernel matrix, from each entry computed once.
@@ -168,32 +191,41 @@ class WholeSolver {
     apply_stored<double>(vectors_, factors_.data(), n, decision_.data(), run_);
   }
 
-  // Whether they led anywhere.
-  bool pair_steps(Round<double>& round, index_t n, const OnRound& on_round, WholeOutcome& outcome) {
-    std::vector<index_t> every(at(n));
+  // Rounds of them until the gap is `aim`, or no more are worth it. False if they do not get there; if
+  // they led nowhere, there is no history of them either.
+  bool pair_steps(Round<double>& round, double aim, const Heard& on_round, WholeOutcome& outcome) {
+    const auto n = static_cast<index_t>(alpha_.size());
+    std::vector<index_t> every(alpha_.size());
     std::iota(every.begin(), every.end(), index_t(0));
-    round.limit_steps(goal_.max_steps < 0 ? -1 : goal_.max_steps * n);
-    Outlook outlook(goal_.tol, 10, 100);
+    Outlook outlook(aim, 10, 100);
     double best = infinity;
     index_t changed = 0;
+    const auto nowhere = [&] {
+      outcome.history.clear();
+      return false;
+    };
     for (int idle = 0;; ++outcome.rounds) {
       decide(round.block(), round.rows().coef(), n);
       const Proof proof = round.certify(decision_);
-      if (!std::isfinite(proof.dual) || proof.dual > 1.01 * round.primal_at_zero()) return false;
-      outcome.history.push_back(
-          {outcome.rounds, run_.seconds(), proof.gap, proof.primal, proof.dual, changed});
-      outcome.solved = proof.gap <= 0.99 * goal_.tol;
-      outcome.stopped =
-          (on_round && on_round(outcome.history.back())) || outcome.rounds == goal_.max_iter;
-      if (outcome.solved || outcome.stopped) return true;
+      outcome.intercept = round.intercept();
+      if (!std::isfinite(proof.dual) || proof.dual > 1.01 * round.primal_at_zero())
+        return nowhere();
+      // Where the last ones ended is on record already.
+      if (outcome.history.empty() || outcome.history.back().iteration < outcome.rounds) {
+        outcome.history.push_back(
+            {outcome.rounds, run_.seconds(), proof.gap, proof.primal, proof.dual, changed});
+        outcome.stopped = on_round && on_round(false, outcome.history.back());
+      }
+      outcome.stopped = outcome.stopped || outcome.rounds == goal_.max_iter;
+      if (proof.gap <= aim || outcome.stopped) return proof.gap <= aim;
       idle = proof.gap < 0.999 * best ? 0 : idle + 1;
       best = std::min(best, proof.gap);
-      if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return true;
+      if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return false;
       const BlockChanges changes = round.solve(every, run_);
       outcome.indefinite = outcome.indefinite || changes.indefinite;
       changed = static_cast<index_t>(changes.places.size());
-      if (changes.unbounded) return false;
-      if (changed == 0) return true;
+      if (changes.unbounded) return nowhere();
+      if (changed == 0) return false;
       run_.check();
     }
   }
@@ -212,19 +244,20 @@ class WholeSolver {
     return matrix_.factor(0.0);
   }
 
-  // Moves to the optimum, and certifies it; stays where that is not possible.
-  bool polish(const WholeProblem& problem, const Block<double>& block, WholeOutcome& outcome) {
-    std::vector<double> polished = alpha_;
-    Face face(loss_, problem.rows, block, goal_.fit_intercept, run_);
-    if (!face.solve(polished)) return false;
-    balance(problem, polished);
-    std::swap(alpha_, polished);
-    certify(problem, block, outcome);
+  // Moves to the optimum, and certifies it; false where that is not possible.
+  bool polish(const WholeProblem& problem, Round<double>& round, WholeOutcome& outcome,
+              bool from_afar = false) {
+    alpha_ = round.rows().alphas();
+    certify(problem, round.block(), outcome);
     // What rounding leaves at C = 100 is 1e-13; small slacks of p > 2 cost next to nothing (p = 3: a
     // gap of 1e-11 is 1e-5 of them).
-    const bool optimal = outcome.gap <= (loss_.p > 2.0 ? 1e-14 : 1e-11);
-    if (!optimal) std::swap(alpha_, polished);
-    return optimal;
+    const double optimal = loss_.p > 2.0 ? 1e-12 : 1e-11;
+    if (outcome.gap <= 0.01 * optimal) return true;
+    Face face(loss_, problem.rows, round.block(), goal_.fit_intercept, run_);
+    if (!(from_afar ? face.solve_from_afar(alpha_) : face.solve(alpha_))) return false;
+    balance(problem, alpha_);
+    certify(problem, round.block(), outcome);
+    return outcome.gap <= optimal;
   }
 
   // Scales the heavier sign down, where it is more than rounding.
@@ -253,12 +286,12 @@ class WholeSolver {
     double b = 0.0, largest = 0.0;
     for (const double value : decision_) largest = std::max(largest, std::abs(value));
     if (goal_.fit_intercept)
-      b = intercepts_.best(
-          loss_, n,
-          [&](std::size_t i) {
-            return ThresholdRow{rows.target[i] - decision_[i], rows.cost[i], rows.y[i]};
-          },
-          outcome.intercept, {.b = 2e-16 * (1.0 + largest)});
+      b = intercepts_.best(loss_, n,
+                           [&](std::size_t i) {
+                             return ThresholdRow{rows.target[i] - decision_[i], rows.cost[i],
+                                                 rows.y[i]};
+                           },
+                           outcome.intercept, {.b = 2e-16 * (1.0 + largest)});
     ExactSum norm, lost, difference;
     for (std::size_t i = 0; i < n; ++i) {
       const double xi = rows.y[i] * (rows.target[i] - (decision_[i] + b));
@@ -272,13 +305,18 @@ class WholeSolver {
     outcome.squared_norm = norm.value();
     outcome.primal = 0.5 * outcome.squared_norm + lost.value();
     outcome.magnitude = 0.5 * std::abs(outcome.squared_norm) + lost.value();
-    outcome.total = total.value();
+    outcome.alpha_sum = total.value();
     outcome.excess = excess.value();
     const double off = difference.value();
     const bool proves = std::isfinite(off) && off >= -1e-6 * outcome.magnitude;
     outcome.dual = proves ? outcome.primal - off : -infinity;
     outcome.gap = proves ? std::max(off, 0.0) / std::max(outcome.magnitude, 1e-300) : infinity;
   }
+
+  // From this p on Newton's steps lead to the optimum from nearly everywhere; pair steps per row before
+  // they are tried (a linear kernel at C = 1: three times as fast; else pair steps have ended by then).
+  static constexpr double newton_from = 2.0;
+  static constexpr index_t few_steps = 8;
 
   const KernelRows<double>& kernel_;
   OwnEntries* own_;
@@ -295,9 +333,8 @@ class WholeSolver {
 
 std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
                                                const std::vector<WholeProblem>& problems,
-                                               const WholeGoal& goal,
-                                               const OnWholeRound& on_round, double* alpha,
-                                               double* decision, RunControl& run) {
+                                               const WholeGoal& goal, const OnWholeRound& on_round,
+                                               double* alpha, double* decision, RunControl& run) {
   std::vector<WholeOutcome> outcomes(problems.size());
   std::vector<index_t> begin{0};
   for (const WholeProblem& problem : problems) begin.push_back(begin.back() + problem.size);
@@ -310,8 +347,11 @@ std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
     if (late) return;
     control.stop_after(goal.max_time - run.seconds() + control.seconds(),
                        goal.max_effort - run.effort() + control.effort());
-    const OnRound heard = on_round ? [&](const RoundRecord& record) { return on_round(t, record); }
-                                   : OnRound();
+    WholeSolver::Heard heard;
+    if (on_round)
+      heard = [&](bool last_digits, const RoundRecord& record) {
+        return on_round(t, last_digits, record);
+      };
     try {
       outcomes[at(t)] = WholeSolver(kernel, &own, goal, control)
                             .solve(problem, heard, own_alpha, decision + begin[at(t)]);

@@ -18,8 +18,8 @@ struct WholeProblem {
   std::vector<int> segments;  // one, or two different ones
   index_t size;               // rows
   DualRows rows;              // of finite cost
-  Rows kernel_row;            // of each row, its place among the columns; empty: each its own, in order
-  const double* start;        // feasible, balanced alpha
+  Rows kernel_row;      // of each row, its place among the columns; empty: each its own, in order
+  const double* start;  // feasible, balanced alpha
 };
 
 struct WholeGoal {
@@ -34,9 +34,9 @@ struct WholeGoal {
   double max_time;
 };
 
-// Sees every round of the problem of a number, and stops it by returning true. May be empty: only then
-// problems are solved on several threads.
-using OnWholeRound = std::function<bool(index_t, const RoundRecord&)>;
+// Sees every round of the problem of a number, and whether it was of the last digits; stops the problem
+// by returning true. May be empty: only then problems are solved on several threads.
+using OnWholeRound = std::function<bool(index_t, bool, const RoundRecord&)>;
 
 // As certificate.py's, without rounding; of the alpha and the decision values written beside.
 struct WholeOutcome {
@@ -46,7 +46,7 @@ struct WholeOutcome {
   bool indefinite = false;  // the kernel matrix, as far as it was looked at
   double primal = 0.0, dual = 0.0, gap = infinity, magnitude = 0.0, squared_norm = 0.0;
   double intercept = 0.0;
-  double total = 0.0, excess = 0.0;  // sums of alpha, and of alpha y
+  double alpha_sum = 0.0, excess = 0.0;  // of alpha, and of alpha y
   index_t rounds = 0;
   std::vector<RoundRecord> history;  // of the pair steps
 };
@@ -56,8 +56,7 @@ struct WholeOutcome {
 // from there led nowhere.
 std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
                                                const std::vector<WholeProblem>& problems,
-                                               const WholeGoal& goal,
-                                               const OnWholeRound& on_round, double* alpha,
-                                               double* decision, RunControl& run);
+                                               const WholeGoal& goal, const OnWholeRound& on_round,
+                                               double* alpha, double* decision, RunControl& run);
 
 }  // namespace psvm

@@ -217,7 +217,6 @@ def solve_working_set(
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
-
 def solve_whole_problems(
     kernel: Kernel64,
     segments: npt.NDArray[np.int64],
@@ -237,7 +236,7 @@ def solve_whole_problems(
     max_iter: int = -1,
     max_effort: float | None = None,
     max_time: float | None = None,
-    on_round: Callable[[int, dict[str, Any]], bool] | None = None,
+    on_round: Callable[[int, bool, dict[str, Any]], bool] | None = None,
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...

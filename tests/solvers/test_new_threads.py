@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(90, 4)), np.arange(90) % 3
 
 FITS = {
-    "kernel": lambda: PSVC(n_jobs=2).fit(X, Y),
+    "kernel": lambda: PSVC(C=np.inf, gamma=10.0, n_jobs=2).fit(X, Y),
     "descent": lambda: LinearPSVC(solver="coordinate_descent", n_jobs=2).fit(X, Y),
     "search": lambda: PSVCCV([1.5], [1.0], [1.0], cv=2, n_jobs=2).fit(X, Y),
 }

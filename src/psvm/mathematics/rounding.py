@@ -52,7 +52,9 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
     measured, magnitude = certificate.gap, certificate.magnitude
     if not np.isfinite(measured):
         return certificate
-    gap = float(true_gap(certificate.primal, measured, magnitude, rounding.difference, rounding.primal))
+    gap = float(
+        true_gap(certificate.primal, measured, magnitude, rounding.difference, rounding.primal)
+    )
     stretch = rounding.stretch
     return replace(
         certificate,
@@ -65,7 +67,7 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
 
 def true_gap(primal: Any, measured: Any, magnitude: Any, difference: Any, of_primal: Any) -> Any:
     """The relative gap with what rounding may add to P - D and take off P; of one or several."""
-    least = magnitude - of_primal
+    least = np.subtract(magnitude, of_primal)  # of numpy's type, whose quotients may be infinite
     with np.errstate(invalid="ignore", divide="ignore"):
         gap = (measured * magnitude + difference) / least * (1.0 + 8.0 * UNIT)
     gap = np.where((least > 0.0) & np.isfinite(difference), gap, np.inf)
@@ -136,18 +138,18 @@ class DualSums:
     ----------
     count : int
         Rows.
-    alpha, excess : float
-        Sums of alpha and of ``alpha y``.
     cost : float
         The sum of all costs.
+    alpha, excess : float
+        Sums of alpha and of ``alpha y``.
     primal, dual, gap, magnitude, squared_norm, intercept : float
         As in the certificate.
     """
 
     count: Any
+    cost: Any
     alpha: Any
     excess: Any
-    cost: Any
     primal: Any
     dual: Any
     gap: Any
@@ -165,9 +167,9 @@ def coarse_rounding(
     """
     sums = DualSums(
         count=alpha.size,
+        cost=rows.total_cost,
         alpha=alpha.sum(),
         excess=dot(rows.y, alpha),
-        cost=rows.total_cost,
         primal=certificate.primal,
         dual=certificate.dual,
         gap=certificate.gap,
@@ -179,9 +181,7 @@ def coarse_rounding(
     return Rounding(float(difference), float(primal))
 
 
-def rounding_of_sums(
-    rows: DualRows, sums: DualSums, error: Any, largest: float
-) -> tuple[Any, Any]:
+def rounding_of_sums(rows: DualRows, sums: DualSums, error: Any, largest: float) -> tuple[Any, Any]:
     """What rounding may add to P - D, and take off P, where all values are off by ``error``.
 
     Slacks that are all off by e have at most ``(L^(1/p) + e (sum_i cost_i)^(1/p))^p`` lost where L

@@ -136,6 +136,11 @@ class TrainingKernel:
         return self._matrix(np.float64)
 
     @property
+    def has_entries(self) -> bool:
+        """Whether entries are computed here, or given: no call of Python for any of them."""
+        return not callable(self.kernel.function)
+
+    @property
     def is_at_hand(self) -> bool:
         """Whether float64 entries are read from memory, or are not computed here."""
         return self._whole is not None or not self.kernel.of_features

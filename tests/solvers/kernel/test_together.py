@@ -19,22 +19,26 @@ SIZE = 60
 EXACT = Budget(tol=1e-8)
 
 
-def three_pairs(threads):
-    """Problems of the pairs of three classes, and their kernel."""
+def three_pairs(threads, cost=1.0):
+    """Problems of the pairs of three classes, and their kernel; of infinite cost no small ones."""
     X = np.random.default_rng(0).normal(size=(3 * SIZE, 2))
     kernel = TrainingKernel(
-        Kernel("rbf", 0.5), X, [0, SIZE, 2 * SIZE, 3 * SIZE], 1e7, threads=threads
+        Kernel("rbf", 0.5 if np.isfinite(cost) else 50.0),
+        X,
+        [0, SIZE, 2 * SIZE, 3 * SIZE],
+        1e7,
+        threads=threads,
     )
     y = np.repeat([1.0, -1.0], SIZE)
     problems = [
-        KernelProblem(y, y, np.ones(2 * SIZE), PNormHinge(1.5), segments=list(pair))
+        KernelProblem(y, y, np.full(2 * SIZE, cost), PNormHinge(1.5), segments=list(pair))
         for pair in ((0, 1), (0, 2), (1, 2))
     ]
     return problems, [np.zeros(2 * SIZE)] * 3, kernel
 
 
-def solve(threads, on_round=None, *, in_order=False, budget=EXACT):
-    return solve_together(*three_pairs(threads), budget, on_round, in_order=in_order)
+def solve(threads, on_round=None, *, in_order=False, budget=EXACT, cost=1.0):
+    return solve_together(*three_pairs(threads, cost), budget, on_round, in_order=in_order)
 
 
 @pytest.mark.parametrize(("threads", "in_order"), [(1, False), (2, False), (2, True), (8, False)])
@@ -53,16 +57,21 @@ def test_each_solution_is_that_of_its_problem(threads, in_order):
         assert one.alpha == pytest.approx(alone[t].alpha, abs=1e-4)
 
 
+@pytest.mark.parametrize("cost", [1.0, np.inf])
 @pytest.mark.parametrize("in_order", [True, False])
-def test_who_listens_hears_of_every_problem(in_order):
-    """In order on the calling thread, one problem after the other; else on threads of their own."""
+def test_who_listens_hears_of_every_problem(in_order, cost):
+    """In order on the calling thread, one problem after the other; else on threads of their own.
+
+    Small problems always are in order.
+    """
     heard = []
 
     def on_round(t, record):
         heard.append((t, threading.get_ident()))
         return False
 
-    solve(2, on_round, in_order=in_order)
+    solve(2, on_round, in_order=in_order, cost=cost)
+    in_order = in_order or np.isfinite(cost)
     assert {t for t, _ in heard} == {0, 1, 2}
     here = {thread == threading.get_ident() for _, thread in heard}
     assert here == {in_order}
@@ -98,7 +107,7 @@ def test_one_failure_cancels_the_others(monkeypatch):
 
     monkeypatch.setattr(together, "solve_kernel", solve_kernel)
     with pytest.raises(RuntimeError, match="problem 1"):
-        solve(2)
+        solve(2, cost=np.inf)
     assert all(told)
     assert {0, 1} <= set(numbers)
 

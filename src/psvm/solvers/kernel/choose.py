@@ -1,16 +1,18 @@
 """Which solver a kernel problem gets, and why; the certificate has the last word.
 
-1. The working-set solver runs on float32 kernel entries where rounding them cannot move the
+1. Small problems are solved as a whole, all of a fit in one call (``whole``). What follows is for
+   the others, and for what is left of these.
+2. The working-set solver runs on float32 kernel entries where rounding them cannot move the
    relative gap (``TrainingKernel.float32_is_safe``), else on float64.
-2. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, it goes
+3. P, D and the gap are recomputed in float64. If float32 fell short of ``tol`` after all, it goes
    on from the recomputed decision values, so that rounding only touches what still changes, and
    where that does not help, the working-set solver goes on in float64.
-3. A small training set is polished to machine precision, so that its result does not depend on the
-   order of rows: on the face of the optimum at once (``face``, ``slack_newton``), or by proximal
-   Newton (the Newton loop of the linear solvers) where there is no such short cut. A linear kernel
-   with few features goes to it at any size: its systems have one unknown per feature. So do other
+4. A small training set is polished to machine precision, so that its result does not depend on the
+   order of rows: on the face of the optimum at once (``cpp/smo/face.hpp``), or by proximal Newton
+   (the Newton loop of the linear solvers) where there is no such short cut. A linear kernel with
+   few features goes to it at any size: its systems have one unknown per feature. So do other
    problems when pair steps stall (large C on an ill-conditioned kernel).
-4. With few features, pair steps come first only for small sets and for pairs of several classes,
+5. With few features, pair steps come first only for small sets and for pairs of several classes,
    which are mostly easy (digits 25 to 150 times faster, letter 2 to 20 times), and only so many of
    them as Newton takes time.
 
@@ -38,7 +40,6 @@ from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.candidate import Candidate
-from psvm.solvers.kernel.face import solve_on_face
 from psvm.solvers.kernel.newton import Features, factor_of, features_of, solve_proximal_newton
 from psvm.solvers.kernel.working_set import solve_working_set
 from psvm.solvers.ledger import Ledger, OutOfTime, Solution, Status
@@ -68,13 +69,18 @@ def solve_kernel(
     *,
     threads: int,
 ) -> Solution:
-    """Solve one problem from a feasible ``alpha`` to the relative gap of the ledger's budget."""
+    """Solve one problem from a feasible ``alpha`` to the relative gap of the ledger's budget.
+
+    Where the ledger has rounds of pair steps already, no more of these are tried first.
+    """
     solve, tol = _KernelSolve(problem, kernel, ledger, threads), ledger.budget.tol
     small, few_features = kernel.size <= SMALL, solve.few_features
-    float32 = not small and not solve.newton_first and kernel.float32_is_safe(tol)
+    begun = bool(ledger.records)
+    float32 = not (small or begun or solve.newton_first) and kernel.float32_is_safe(tol)
 
-    if solve.newton_first:
-        best = solve.given(alpha)  # Newton needs no better start where its systems are small
+    if solve.newton_first or begun:
+        # Newton needs no better start where its systems are small.
+        best = solve.given(alpha, Status.STALLED if begun else Status.MAX_ITER)
     else:
         best = solve.working_set(
             alpha,
@@ -134,9 +140,9 @@ class _KernelSolve:
             return True
         return best.status not in (Status.CONVERGED, Status.STALLED, Status.MAX_ITER)
 
-    def given(self, alpha: Array) -> Solution:
+    def given(self, alpha: Array, status: Status) -> Solution:
         """The start itself, certified, without the packed rows that pair steps would need."""
-        return self.certified(Candidate(alpha, self.decision(alpha), Status.MAX_ITER))
+        return self.certified(Candidate(alpha, self.decision(alpha), status))
 
     def working_set(
         self,
@@ -185,9 +191,6 @@ class _KernelSolve:
         """The polished solution, or ``best`` where that is better or the kernel indefinite."""
         # BLAS threads hardly speed up these systems, and on a busy machine stall them for seconds.
         with one_blas_thread():
-            at_once = self.on_face(best)
-            if at_once is not None:
-                return at_once
             if self.problem.balance != 0.0:
                 return best  # Newton's loop knows no other
             try:
@@ -207,12 +210,6 @@ class _KernelSolve:
         polished = self.certified(found)
         return polished if polished.certificate.gap <= best.certificate.gap else best
 
-    def on_face(self, best: Solution) -> Solution | None:
-        """The optimum of a small training set from the face that ``best`` is on, if it is there."""
-        if self.kernel.size > SMALL or not self.kernel.kernel.facts.definite:
-            return None
-        return solve_on_face(self.problem, self.gram(), best.alpha, self.ledger)
-
     def features(self) -> Features:
         """The rows among which Newton's method looks for w."""
         problem, kernel = self.problem, self.kernel
@@ -224,12 +221,6 @@ class _KernelSolve:
                 lambda dual: kernel.decision(problem.segments, dual, self.threads),
             )
         return factor_of(kernel.gram(problem.segments, self.threads), problem.fit_intercept)
-
-    def gram(self) -> Array:
-        """The kernel matrix, with a row and a column for every row of the problem."""
-        gram = self.kernel.gram(self.problem.segments, self.threads)
-        shared = self.problem.kernel_row
-        return gram if shared is None else gram[np.ix_(shared, shared)]
 
     def decision(self, alpha: Array, rows: npt.NDArray[np.bool_] | None = None) -> Array:
         """Decision values in float64, of all rows of the problem or some of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.choose import solve_kernel
-from psvm.solvers.kernel.whole import Whole, is_small, solve_whole
+from psvm.solvers.kernel.whole import Whole, are_small, solve_whole
 from psvm.solvers.ledger import Budget, Ledger, Solution
 from psvm.solvers.new_threads import starting_threads
 
@@ -39,56 +40,72 @@ def solve_together(
     """
     budget = budget.over_rows(kernel.size)
     cancel = _core.Cancel()
-    begun = [Whole(None, start, []) for start in starts]
-    if on_round is None and budget.max_iter < 0 and is_small(problems, kernel):
-        begun = solve_whole(problems, starts, kernel, budget, cancel)
+    begun = [Whole(start, []) for start in starts]
+    if are_small(problems, kernel):
+        begun = solve_whole(problems, starts, kernel, budget, on_round, cancel)
     left = [t for t, one in enumerate(begun) if one.solution is None]
-    found = dict(zip(left, _solve_each(problems, begun, left, kernel, budget, on_round, cancel, in_order)))
+    solve = _Solve(problems, begun, kernel, budget, on_round, cancel)
+    found = dict(zip(left, solve.each(left, in_order=in_order), strict=True))
     return [one.solution or found[t] for t, one in enumerate(begun)]
 
 
-def _solve_each(
-    problems: Sequence[KernelProblem],
-    begun: Sequence[Whole],
-    left: Sequence[int],
-    kernel: TrainingKernel,
-    budget: Budget,
-    on_round: Callable[[int, dict[str, Any]], bool] | None,
-    cancel: Any,
-    in_order: bool,
-) -> list[Solution]:
-    """The solutions of the problems that are left, each by the solvers it takes."""
-    workers = min(kernel.threads, len(left))
-    alone = workers <= 1 or in_order
+@dataclass(frozen=True)
+class _Solve:
+    """What the problems that are left share."""
 
-    def solve(place: int) -> Solution:
-        t, threads = left[place], kernel.threads if alone else 1
-        # A hard problem may take twice as much as if all of those left were hard.
-        share = min(1.0, 2.0 * (1 if alone else workers) / (len(left) - place))
-        ledger = Ledger(budget, t, on_round, cancel, share, records=begun[t].records)
-        return solve_kernel(problems[t], kernel, begun[t].alpha, ledger, threads=threads)
+    problems: Sequence[KernelProblem]
+    begun: Sequence[Whole]
+    kernel: TrainingKernel
+    budget: Budget
+    on_round: Callable[[int, dict[str, Any]], bool] | None
+    cancel: Any
 
-    if alone:
-        return [solve(place) for place in range(len(left))]
-    _prepare(kernel, budget)
-    # The problems are the parallelism: a BLAS that starts threads of its own only gets in the way.
-    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        try:
-            with starting_threads():
-                tasks: list[Future[Solution]] = [
-                    pool.submit(solve, place) for place in range(len(left))
-                ]
-            # Short waits let the main thread answer signals.
-            pending = set(tasks)
-            while pending:
-                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for task in done:
-                    task.result()
-        except BaseException:
-            cancel.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [task.result() for task in tasks]
+    def each(self, left: Sequence[int], *, in_order: bool) -> list[Solution]:
+        """The solutions of the problems of these numbers, each by the solvers it takes."""
+        workers = min(self.kernel.threads, len(left))
+        alone = workers <= 1 or in_order
+
+        def solve(place: int) -> Solution:
+            threads = self.kernel.threads if alone else 1
+            # A hard problem may take twice as much as if all of those left were hard.
+            share = min(1.0, 2.0 * (1 if alone else workers) / (len(left) - place))
+            return self.one(left[place], share, threads)
+
+        if alone:
+            return [solve(place) for place in range(len(left))]
+        return self._in_threads(solve, len(left), workers)
+
+    def one(self, t: int, share: float, threads: int) -> Solution:
+        """The solution of one problem, which may take a share of the effort left."""
+        begun = self.begun[t]
+        ledger = Ledger(
+            self.budget, t, self.on_round, self.cancel, share, records=list(begun.records)
+        )
+        return solve_kernel(self.problems[t], self.kernel, begun.alpha, ledger, threads=threads)
+
+    def _in_threads(
+        self, solve: Callable[[int], Solution], count: int, workers: int
+    ) -> list[Solution]:
+        _prepare(self.kernel, self.budget)
+        # The problems are the parallelism: a BLAS that starts threads of its own only gets in the
+        # way.
+        with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+            try:
+                with starting_threads():
+                    tasks: list[Future[Solution]] = [
+                        pool.submit(solve, place) for place in range(count)
+                    ]
+                # Short waits let the main thread answer signals.
+                pending = set(tasks)
+                while pending:
+                    done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    for task in done:
+                        task.result()
+            except BaseException:
+                self.cancel.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return [task.result() for task in tasks]
 
 
 def _prepare(kernel: TrainingKernel, budget: Budget) -> None:

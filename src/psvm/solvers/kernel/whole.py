@@ -1,14 +1,14 @@
 """All binary problems of a small fit in one call of C++: ``cpp/smo/whole_problems.hpp``.
 
 Most fits in the world are small, and a step of Python costs as much as one of them. What does not
-come to its end there, as proved as any other solution, goes to the solvers for any problem from
-where it got to (``choose``).
+come to its end there goes to the solvers for any problem (``choose``), from where it got to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,12 @@ from psvm.rows.sizes import FEW_STEPS, SMALL, WHOLE
 from psvm.solvers.ledger import Budget, Record, Solution, Status
 
 Array = npt.NDArray[np.float64]
+OnRound = Callable[[int, Record], bool]
 
-# Pair steps per row of a small training set, of which Newton makes an end afterwards.
-_MOST_STEPS = 40
+_PAIR_STEPS = "working_set_float64"
+# Pair steps per row of a small training set, before Newton makes an end of it; of a linear kernel
+# with few features at most so many as take half of Newton's time, which is some 10 ms in Python.
+_MOST_STEPS, _THIN_STEPS = 160, 1.5e7
 # Entries of all matrices from which on it is worth waking another thread.
 _MANY_ENTRIES = 300_000
 
@@ -34,17 +37,20 @@ _MANY_ENTRIES = 300_000
 class Whole:
     """What became of one problem: its solution, or where to go on from, and the rounds so far."""
 
-    solution: Solution | None
     alpha: Array
     records: list[Record]
+    solution: Solution | None = None
 
 
-def is_small(problems: Sequence[KernelProblem], kernel: TrainingKernel) -> bool:
-    """Whether the problems have so few rows that their matrices are best kept as a whole."""
+def are_small(problems: Sequence[KernelProblem], kernel: TrainingKernel) -> bool:
+    """Whether all problems have so few rows that their matrices are best kept as a whole."""
     first = problems[0]
-    if first.hard_margin or first.balance != 0.0 or first.kernel_row is not None:
+    if first.hard_margin or first.balance != 0.0 or not kernel.has_entries:
         return False
-    if not kernel.kernel.of_features and kernel.kernel.function != "precomputed":
+    if kernel.stored is not None and kernel.size > SMALL:
+        return False  # what is at hand need not be computed
+    # Of few features w is the better unknown, where it is one problem of many rows.
+    if len(problems) == 1 and kernel.size > SMALL and _is_thin(kernel, first.y.size):
         return False
     return max(problem.y.size for problem in problems) <= WHOLE
 
@@ -54,89 +60,128 @@ def solve_whole(
     starts: Sequence[Array],
     kernel: TrainingKernel,
     budget: Budget,
+    on_round: OnRound | None,
     cancel: Any,
 ) -> list[Whole]:
     """What becomes of every problem; they share the loss, and are small."""
-    loss, fit_intercept = problems[0].loss, problems[0].fit_intercept
-    small, definite = kernel.size <= SMALL, kernel.kernel.definite
-    sizes = np.array([problem.y.size for problem in problems])
-    ends = np.cumsum(sizes)
-    y = _joined([problem.y for problem in problems])
+    shared, definite = problems[0], kernel.kernel.definite
+    small = kernel.size <= SMALL
+    sizes = np.array([problem.y.size for problem in problems], dtype=np.int64)
     cost = _joined([problem.cost for problem in problems])
-    steps = FEW_STEPS if _is_thin(kernel, int(sizes.max())) else _MOST_STEPS if small else -1
-    left = None if budget.max_effort is None else max(budget.max_effort - budget.effort, 0.0)
+    steps = _MOST_STEPS if small else -1
+    if _is_thin(kernel, int(sizes.max())):
+        steps = int(np.clip(_THIN_STEPS / float(sizes.max()) ** 2, FEW_STEPS, _MOST_STEPS))
+    effort = budget.max_effort
     found = _core.solve_whole_problems(
         kernel.computed64,
         np.array([problem.segments for problem in problems], dtype=np.int64),
-        y=y,
+        y=_joined([problem.y for problem in problems]),
         target=_joined([problem.target for problem in problems]),
         cost=cost,
         alpha=_joined(starts),
-        p=loss.p,
-        fit_intercept=fit_intercept,
+        kernel_row=_kernel_rows(problems),
+        sizes=sizes,
+        p=shared.loss.p,
+        fit_intercept=shared.fit_intercept,
         tol=budget.tol,
         polish=small,
         doubtful=small and not definite,
         max_steps=steps,
-        max_effort=left,
+        max_iter=budget.max_iter,
+        max_effort=None if effort is None else max(effort - budget.effort, 0.0),
         max_time=budget.seconds_left,
+        on_round=None if on_round is None else _told(on_round, shared.loss.p),
         threads=kernel.threads if float(np.sum(sizes**2)) > _MANY_ENTRIES else 1,
         cancel=cancel,
     )
-    sums = DualSums(
-        count=sizes,
-        alpha=found["total"],
-        cost=np.add.reduceat(cost, ends - sizes),
-        **{
-            name: found[name]
-            for name in ("excess", "primal", "dual", "gap", "magnitude", "squared_norm")
-        },
-        intercept=found["intercept"],
-    )
-    errors = kernel.errors
-    rounding = rounding_of_sums(problems[0], sums, errors.coarse(sums.alpha), errors.most)
-    gap = true_gap(sums.primal, sums.gap, sums.magnitude, *rounding)
-    proved = (found["solved"] != 0) & (gap <= budget.tol)
     indefinite = found["indefinite"] != 0
     if not definite and not small and kernel.kernel.of_features:
-        indefinite[:] = True  # not looked at, and probably so
-    last = "slack_newton" if loss.p > 2.0 else "face"
-    columns = {
-        name: found[name].tolist()
-        for name in ("primal", "dual", "intercept", "gap", "magnitude", "squared_norm", "rounds")
-    }
-    columns["true_gap"] = gap.tolist()
+        indefinite[:] = True  # not looked at, but nearly always so
+    gap = _true_gaps(shared, found, sizes, np.add.reduceat(cost, _begins(sizes)), kernel)
+    return _unpacked(shared, found, sizes, gap, indefinite, budget)
 
-    def whole(t: int) -> Whole:
-        rows = slice(ends[t] - sizes[t], ends[t])
-        alpha, one = found["alpha"][rows], {name: of[t] for name, of in columns.items()}
-        records = found["histories"][t]
+
+def _true_gaps(
+    shared: KernelProblem,
+    found: dict[str, Any],
+    sizes: npt.NDArray[np.int64],
+    cost: Array,
+    kernel: TrainingKernel,
+) -> Array:
+    """With bounds for rounding, from sums alone."""
+    names = (
+        "alpha_sum",
+        "excess",
+        "primal",
+        "dual",
+        "gap",
+        "magnitude",
+        "squared_norm",
+        "intercept",
+    )
+    sums = DualSums(sizes, cost, *(found[name] for name in names))
+    errors = kernel.errors
+    rounding = rounding_of_sums(shared, sums, errors.coarse(sums.alpha), errors.most)
+    return np.asarray(true_gap(sums.primal, sums.gap, sums.magnitude, *rounding))
+
+
+def _unpacked(
+    shared: KernelProblem,
+    found: dict[str, Any],
+    sizes: npt.NDArray[np.int64],
+    gap: Array,
+    indefinite: npt.NDArray[np.bool_],
+    budget: Budget,
+) -> list[Whole]:
+    """One by one, from arrays of all problems."""
+    proved = ((found["solved"] != 0) | (found["stopped"] != 0)) & (gap <= budget.tol)
+    numbers = ("primal", "dual", "intercept", "gap", "magnitude", "squared_norm")
+    columns = [gap, *(found[name] for name in numbers), found["stopped"], found["polished"]]
+    listed = zip(*(of.tolist() for of in (proved, indefinite, *columns)), strict=True)
+    begins, ends = _begins(sizes).tolist(), np.cumsum(sizes).tolist()
+    wholes = []
+    for t, (ended, doubted, true, primal, dual, b, measured, magnitude, norm, *flags) in enumerate(
+        listed
+    ):
+        stopped, polished = flags
+        rows, records = slice(begins[t], ends[t]), found["histories"][t]
         for record in records:
-            record["solver"] = "working_set_float64"
-        if not proved[t]:
-            return Whole(None, alpha, records)
-        rounds = one["rounds"]
-        if small and not indefinite[t]:
-            rounds += 1
-            records.append(_polished(one, rounds, last, records))
-        certificate = Certificate(
-            one["primal"],
-            one["dual"],
-            one["true_gap"],
-            one["intercept"],
-            measured=one["gap"],
-            magnitude=one["magnitude"],
-            squared_norm=one["squared_norm"],
+            record["solver"] = _PAIR_STEPS
+        if polished:
+            records[-1]["solver"] = _last_solver(shared.loss.p)
+        alpha, solution, rounds = (
+            found["alpha"][rows],
+            None,
+            records[-1]["iteration"] if records else 0,
         )
-        status = Status.STATIONARY if indefinite[t] else Status.CONVERGED
-        decision = found["decision"][rows]
-        return Whole(
-            Solution(lambda: alpha, certificate, status, max(rounds, 1), records, decision),
-            alpha,
-            records,
-        )
+        if ended or stopped:
+            status = Status.STATIONARY if doubted else Status.CONVERGED
+            if not ended:
+                status = Status.MAX_ITER if rounds == budget.max_iter else Status.STOPPED
+            solution = Solution(
+                partial(_itself, alpha),
+                Certificate(primal, dual, true, b, 1.0, measured, magnitude, norm),
+                status,
+                max(rounds, 1),
+                records,
+                found["decision"][rows],
+            )
+        wholes.append(Whole(alpha, records, solution))
+    return wholes
 
-    return [whole(t) for t in range(len(problems))]
+
+def _last_solver(p: float) -> str:
+    """Who is to give the last digits (``face.hpp``)."""
+    return "slack_newton" if p > 2.0 else "face"
+
+
+def _told(on_round: OnRound, p: float) -> Callable[[int, bool, Record], bool]:
+    """A listener as C++ calls it."""
+
+    def tell(t: int, polished: bool, record: Record) -> bool:
+        return bool(on_round(t, {**record, "solver": _last_solver(p) if polished else _PAIR_STEPS}))
+
+    return tell
 
 
 def _is_thin(kernel: TrainingKernel, rows: int) -> bool:
@@ -144,18 +189,19 @@ def _is_thin(kernel: TrainingKernel, rows: int) -> bool:
     return kernel.kernel.facts.is_product and int(kernel.X.shape[1]) < rows
 
 
-def _polished(one: dict[str, Any], rounds: int, solver: str, records: list[Record]) -> Record:
-    """The record of the last digits."""
-    return {
-        "iteration": rounds,
-        "seconds": records[-1]["seconds"],
-        "gap": one["gap"],
-        "primal": one["primal"],
-        "dual": one["dual"],
-        "changed": 0,
-        "solver": solver,
-    }
+def _kernel_rows(problems: Sequence[KernelProblem]) -> npt.NDArray[np.int64] | None:
+    rows = [problem.kernel_row for problem in problems if problem.kernel_row is not None]
+    return np.concatenate(rows).astype(np.int64) if rows else None
+
+
+def _begins(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where each problem begins among the rows of all."""
+    return np.asarray(np.cumsum(sizes) - sizes)
 
 
 def _joined(values: Sequence[Array]) -> Array:
     return values[0] if len(values) == 1 else np.concatenate(values)
+
+
+def _itself(alpha: Array) -> Array:
+    return alpha
