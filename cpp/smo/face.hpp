@@ -314,7 +314,7 @@ class Face {
   // long any number of rows leaves at once.
   static constexpr int most_steps = 60, most_factors = 25, boldness = 10, most_halvings = 10;
   // Share of the largest diagonal entry below which a pivot makes a face degenerate.
-  static constexpr double degenerate = 1e-10;
+  static constexpr double degenerate = 1e-13;
   static constexpr double rounding = 1e-13;
 
   const PNormHinge& loss_;

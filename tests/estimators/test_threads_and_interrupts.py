@@ -72,7 +72,7 @@ def linear_fit(solver, n, d, classes=2, entries=0, **parameters):
         (1.0, kernel_fit("rbf", 100.0, 20_000, classes=6)),
         (0.0, kernel_fit("rbf", 1e6, 500)),
         (0.02, linear_fit("semismooth_newton", 300_000, 50)),
-        (0.7, linear_fit("semismooth_newton", 300_000, 30, blocks=7)),
+        (0.3, linear_fit("semismooth_newton", 600_000, 30, blocks=7)),
         (0.5, linear_fit("semismooth_newton", 6_000, 1_500)),
         (0.7, linear_fit("semismooth_newton", 500_000, 20, classes=10, multi_class="ovr")),
         (0.5, linear_fit("semismooth_newton", 20_000, 30_000, entries=60)),

@@ -7,6 +7,7 @@ from sklearn.model_selection import ShuffleSplit
 from small_data import blobs, noisy
 
 from psvm import PSVC, PSVCCV
+from psvm.rows.sizes import WHOLE
 from psvm.search import gram
 from psvm.solvers.kernel import choose
 
@@ -106,7 +107,7 @@ def test_few_features_have_no_matrix(matrices):
 
 def test_solutions_of_the_splits_save_rounds():
     """In the final fit; and in the second look at the best cells they change nothing."""
-    X, y = two_classes()
+    X, y = noisy(n=WHOLE + 1, d=30, seed=1)
     search = PSVCCV((1, 2), CS, GAMMAS, cv=3)
     warm = clone(search).fit(X, y)
     no_room = 1.01 * 4e-6 * len(y) ** 2  # beside the matrix, in megabytes

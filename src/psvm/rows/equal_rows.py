@@ -26,7 +26,7 @@ Hashes = npt.NDArray[np.uint64]
 
 # Share of the rows that must vanish for merging to pay: at 0.02 and 0.05 fits of 3,000 and 6,000
 # rows take as long as with all of them, at 0.1 up to 1.3 times less. Of a small set it always pays:
-# without equal rows it is solved at once (see ``solvers.kernel.face``).
+# without equal rows it is solved at once (see ``cpp/smo/face.hpp``).
 _WORTH = 0.05
 _SALT = 1
 

@@ -31,7 +31,7 @@ std::vector<double> near_optimum(const SmallKernel<double>& kernel, const SmallP
 }  // namespace
 
 TEST(face, ends_where_no_row_wants_to_move) {
-  const SmallKernel<double> kernel(n, 3, 2);
+  const SmallKernel<double> kernel(n, 8, 2);
   TestRun test(1);
   for (const double p : {1.0, 1.2, 1.5, 2.0, 2.5, 3.0})
     for (const bool fit_intercept : {true, false}) {
