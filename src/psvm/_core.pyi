@@ -91,7 +91,7 @@ class _Kernel:
     @classmethod
     def callback(
         cls,
-        function: Callable[[npt.NDArray[np.int64], int, int], npt.NDArray[Any]],
+        function: Callable[[npt.NDArray[np.int64], Any], npt.NDArray[Any]],
         diagonal: Sequence[float],
         starts: Sequence[int],
     ) -> Self: ...
@@ -135,6 +135,11 @@ class Cache32:
 
 class Cache64:
     def __init__(self, kernel: Kernel64, bytes: float) -> None: ...
+
+def symmetry_of(values: npt.NDArray[Any], threads: int) -> tuple[float, float]: ...
+def submatrix_of(
+    values: npt.NDArray[Any], rows: npt.NDArray[np.int64], out: Array, threads: int
+) -> None: ...
 
 class BlockShare:
     def __init__(

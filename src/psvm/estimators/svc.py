@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from psvm import _core
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
@@ -229,7 +230,7 @@ class PSVC(PNormClassifier):
         """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
         settings, of_kernel = self._check_parameters()
         seen, X, y = check.check_data(self, X, y)
-        check.check_kernel_input(self.kernel, X)
+        check.check_kernel_input(self.kernel, X, settings.threads)
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, settings.C)
         watch = FitWatch(self, X, y)
@@ -380,7 +381,10 @@ class KernelSettings:
         whole = chosen.size == X.shape[0] and bool(np.all(chosen[:-1] < chosen[1:]))
         if self.kernel.function == "precomputed":
             values = X.toarray() if sp.issparse(X) else X
-            own = values if whole else values[np.ix_(chosen, chosen)]
+            own = values
+            if not whole:
+                own = np.empty((chosen.size, chosen.size))
+                _core.submatrix_of(values, chosen, own, threads)
         else:
             own = X if whole else X[chosen]
             gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
