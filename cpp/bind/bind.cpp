@@ -318,4 +318,5 @@ NB_MODULE(_core, m) {
   bind_given_matrix(m);
   bind_precision<float>(m, "Kernel32", "Cache32");
   bind_precision<double>(m, "Kernel64", "Cache64");
+  bind_prediction(m);
 }

@@ -145,5 +145,6 @@ void bind_linear_rows(nb::module_& m);
 void bind_coordinate_descent(nb::module_& m);
 void bind_fold_path(nb::module_& m);
 void bind_given_matrix(nb::module_& m);
+void bind_prediction(nb::module_& m);
 
 }  // namespace psvm

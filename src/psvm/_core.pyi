@@ -136,6 +136,33 @@ class Cache32:
 class Cache64:
     def __init__(self, kernel: Kernel64, bytes: float) -> None: ...
 
+class _Expansion:
+    def decisions(self, columns: Any, intercept: Array, threads: int) -> Array: ...
+    def sums_and_sizes(self, columns: Any, threads: int) -> tuple[Array, Array]: ...
+
+class Expansion32(_Expansion):
+    def __init__(
+        self, vectors: Kernel32, coef: npt.NDArray[Any], counts: Sequence[int], pairwise: bool
+    ) -> None: ...
+
+class Expansion64(_Expansion):
+    def __init__(
+        self, vectors: Kernel64, coef: npt.NDArray[Any], counts: Sequence[int], pairwise: bool
+    ) -> None: ...
+
+def decisions_of_values(
+    values: Array,
+    coef: Array,
+    counts: Sequence[int],
+    pairwise: bool,
+    intercept: Array,
+    threads: int,
+) -> Array: ...
+def votes_of_pairs(decisions: Array, classes: int) -> Array: ...
+def certain_class(
+    decisions: Array, bound: Array, classes: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]: ...
+def fingerprint(arrays: Sequence[npt.NDArray[Any]]) -> int: ...
 def symmetry_of(values: npt.NDArray[Any], threads: int) -> tuple[float, float]: ...
 def submatrix_of(
     values: npt.NDArray[Any], rows: npt.NDArray[np.int64], out: Array, threads: int

@@ -286,13 +286,13 @@ def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
     X = np.where(rng.random(X.shape) < 0.8, 0.0, X)
     model = PSVC(1.0, gamma=0.01, tol=1e-2).fit(X[:800], y[:800])
     stored = []
-    plain = module.KernelModel._float32_parts
+    plain = module.KernelModel._float32_sums
 
     def watch(model, rows):
         stored.append(sp.issparse(rows))
         return plain(model, rows)
 
-    monkeypatch.setattr(module.KernelModel, "_float32_parts", watch)
+    monkeypatch.setattr(module.KernelModel, "_float32_sums", watch)
     new = np.repeat(X, 2, axis=0)
     counted.rows = 0
     predicted = model.predict(new)
