@@ -304,6 +304,20 @@ def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
     assert stored == [True, False]
 
 
+def test_many_pairs_of_classes(monkeypatch):
+    """Of 780 pairs float32 would cost more in bounds than it saves; rows are taken in blocks."""
+    rng = np.random.default_rng(19)
+    X, y = blobs(rng, 160, 3, 40)
+    model = PSVC(1.0, tol=1e-1).fit(X, y)
+    new = rng.normal(size=(5000, 3))
+    monkeypatch.setattr(module, "CHUNK_ENTRIES", 2**16)
+    monkeypatch.delattr(module.KernelModel, "_codes")
+    assert np.array_equal(model.predict(new), labels_of(model, new))
+    whole = model._problem_decisions(new)
+    some = [3, 1700, 4999]
+    assert np.array_equal(model._problem_decisions(new[some]), whole[some])
+
+
 def test_indices_of_64_bits():
     rng = np.random.default_rng(15)
     X, y = blobs(rng, 300, 4, 2)
