@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "bind/bind.hpp"
+#include "kernel/row_hashes.hpp"
 
 using namespace nanobind::literals;
 
@@ -45,6 +46,17 @@ void bind_type(nb::module_& m) {
                      [&](RunControl& run) { submatrix_of(matrix, as_rows(rows), to, run); });
       },
       "values"_a.noconvert(), "rows"_a, "out"_a.noconvert(), "threads"_a);
+  m.def(
+      "hash_rows",
+      [](const Matrix<S>& x, const Vector<std::int32_t>& codes, int threads) {
+        if (codes.shape(0) != x.shape(0)) throw nb::value_error("there must be a code per row");
+        const DenseArray<S> rows = dense_array(x);
+        std::vector<std::uint64_t> hashes(x.shape(0));
+        without_lock(x.size() < few_entries ? 1 : threads, nullptr,
+                     [&](RunControl& run) { hash_rows(rows, codes.data(), hashes.data(), run); });
+        return to_numpy(std::move(hashes), {x.shape(0)});
+      },
+      "x"_a.noconvert(), "codes"_a, "threads"_a);
 }
 
 }  // namespace

@@ -7,31 +7,58 @@
 
 namespace psvm {
 
-// One pass over a square matrix, in squares that stay in the first-level cache while they are read
-// across.
+namespace {
+
+constexpr index_t side = 64;  // of a square that stays in the first-level cache
+
+// Running values of eight columns at a time, so that none waits for the one before.
+struct Lanes {
+  static constexpr index_t count = 8;
+  double largest[count] = {}, difference[count] = {}, not_finite[count] = {};
+
+  void add(index_t k, double a, double b) {
+    largest[k] = std::max(largest[k], std::max(std::abs(a), std::abs(b)));
+    difference[k] = std::max(difference[k], std::abs(a - b));
+    not_finite[k] += 0.0 * (a + b);  // 0, unless a or b is infinite or no number
+  }
+  Symmetry all() const {
+    Symmetry found;
+    for (index_t k = 0; k < count; ++k) {
+      found.largest = std::max(found.largest, largest[k]);
+      found.difference = std::max(found.difference, difference[k]);
+      if (not_finite[k] != 0.0) found.largest = std::numeric_limits<double>::infinity();
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+// One pass: every square beside the one across the diagonal, which is turned first.
 template <class S>
 Symmetry symmetry_of(const DenseArray<S>& matrix, RunControl& run) {
-  constexpr index_t side = 64;
   const index_t n = matrix.rows, squares = (n + side - 1) / side;
   const auto at = [&](index_t i, index_t j) {
     return static_cast<double>(matrix.data[i * matrix.row_stride + j * matrix.column_stride]);
   };
   std::vector<Symmetry> found(static_cast<std::size_t>(squares));
   run.parallel_for(squares, [&](index_t task) {
-    Symmetry own;
-    double not_finite = 0.0;  // 0 times an infinite number is none
-    for (index_t other = task; other < squares; ++other)
-      for (index_t i = task * side; i < std::min(n, (task + 1) * side); ++i) {
-        const index_t begin = std::max(other * side, i), end = std::min(n, (other + 1) * side);
-        for (index_t j = begin; j < end; ++j) {
-          const double a = at(i, j), b = at(j, i);
-          own.largest = std::max(own.largest, std::max(std::abs(a), std::abs(b)));
-          own.difference = std::max(own.difference, std::abs(a - b));
-          not_finite += 0.0 * a + 0.0 * b;
-        }
+    Lanes lanes;
+    double turned[side * side];
+    const index_t i0 = task * side, rows = std::min(side, n - i0);
+    for (index_t j0 = i0; j0 < n; j0 += side) {
+      const index_t columns = std::min(side, n - j0);
+      for (index_t j = 0; j < columns; ++j)
+        for (index_t i = 0; i < rows; ++i) turned[i * side + j] = at(j0 + j, i0 + i);
+      for (index_t i = 0; i < rows; ++i) {
+        index_t j = 0;
+        for (; j + Lanes::count <= columns; j += Lanes::count)
+          for (index_t k = 0; k < Lanes::count; ++k)
+            lanes.add(k, at(i0 + i, j0 + j + k), turned[i * side + j + k]);
+        for (; j < columns; ++j) lanes.add(0, at(i0 + i, j0 + j), turned[i * side + j]);
       }
-    if (not_finite != 0.0) own.largest = std::numeric_limits<double>::infinity();
-    found[static_cast<std::size_t>(task)] = own;
+    }
+    found[static_cast<std::size_t>(task)] = lanes.all();
   });
   Symmetry all;
   for (const Symmetry& own : found) {
