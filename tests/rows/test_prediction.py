@@ -43,9 +43,9 @@ class Counted:
     def __init__(self, monkeypatch):
         self.rows, plain = 0, module.KernelModel._decisions
 
-        def counting(model, X):
+        def counting(model, X, one_by_one):
             self.rows += X.shape[0]
-            return plain(model, X)
+            return plain(model, X, one_by_one)
 
         monkeypatch.setattr(module.KernelModel, "_decisions", counting)
 
@@ -218,6 +218,22 @@ def test_a_column_does_not_depend_on_the_others():
     whole = model._problem_decisions(new)
     some = [3, 17, 18, 49]
     assert np.array_equal(model._problem_decisions(new[some]), whole[some])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("columns", [6, 70_000])
+def test_few_sparse_rows_have_the_decisions_of_many(kernel, columns):
+    """Few are scattered one by one, of many the support vectors; also where columns are many."""
+    rng = np.random.default_rng(20)
+    X, y = blobs(rng, 80, 6, 3)
+    X = sp.csr_matrix(np.where(rng.random(X.shape) < 0.4, 0.0, X))
+    X = sp.csr_matrix((X.data, X.indices * (columns // 6), X.indptr), shape=(80, columns))
+    model = PSVC(kernel=kernel, gamma=0.05, coef0=0.5, tol=1e-2).fit(X, y)
+    whole = model._problem_decisions(X)
+    np.testing.assert_allclose(model._problem_decisions(X[:1]), whole[:1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        model._problem_decisions(X[5:20]), whole[5:20], rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])

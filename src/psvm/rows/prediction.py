@@ -48,7 +48,14 @@ from psvm.mathematics.multiclass import (
 from psvm.rows.blocks import split_rows
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import find_equal_rows
-from psvm.rows.kernel import Kernel, dense_if_small, rows_to_pack, weights_of
+from psvm.rows.kernel import (
+    Kernel,
+    compact,
+    dense_if_small,
+    is_wide,
+    rows_to_pack,
+    weights_of,
+)
 from psvm.rows.sizes import CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
@@ -66,6 +73,9 @@ _FEW = 200_000
 _WORTH_BOUNDS = 300
 # Rows from which looking for equal support vectors costs little beside the kernel entries.
 _MANY_ROWS = 512
+# Sparse rows up to which each is scattered, not the support vectors (of 100,000 columns one took 20
+# ms), and products that are done before a thread has woken up.
+_ONE_BY_ONE, _BRIEF = 16, 4_000_000
 # Rows whose decision values are in memory at once, at least, however many pairs of classes.
 _FEWEST_ROWS = 64
 
@@ -185,8 +195,8 @@ class KernelModel:
         for rows, values, sizes, half_norms, terms in quick._float32_sums(stored):
             codes[rows], sure[rows] = quick._codes(values, sizes, half_norms, terms)
         rest = np.flatnonzero(~sure)
-        if rest.size:
-            codes[rest] = model._mapped(X[rest], of_decisions)
+        if rest.size:  # as `decisions` has them with all rows
+            codes[rest] = model._mapped(X[rest], of_decisions, one_by_one=False)
         return codes
 
     def _alike(self, X: Any) -> tuple[KernelModel, Any]:
@@ -250,8 +260,16 @@ class KernelModel:
 
     def _columns(self, X: Any, dtype: type, source: Any) -> Any:
         """Rows of X packed as the columns of a kernel matrix whose rows are support vectors."""
-        X = self.kernel.narrow(X, self.vectors)
+        X = self._narrow(X)
         return self.kernel.points(X, dtype, self._shift, [0, X.shape[0]], source)
+
+    def _narrow(self, X: Any) -> Any:
+        """X as ``Kernel.narrow`` makes it, with columns that are looked for once."""
+        return compact(X, self._used_columns, self.kernel.facts.of_absolute) if is_wide(X) else X
+
+    @cached_property
+    def _used_columns(self) -> npt.NDArray[Any]:
+        return np.unique(self.vectors.indices)
 
     @cached_property
     def _shift(self) -> Array | None:
@@ -259,32 +277,42 @@ class KernelModel:
 
     def _packed(self, dtype: type) -> Any:
         """The support vectors packed as points of a kernel matrix of this type."""
-        vectors = self.kernel.narrow(self.vectors, self.vectors)
+        vectors = self._narrow(self.vectors)
         return self.kernel.points(vectors, dtype, self._shift, [0, vectors.shape[0]])
 
     # --- float64 ---------------------------------------------------------------------------------
 
-    def _mapped(self, X: Any, of_decisions: Callable[[Array], Any]) -> Any:
+    def _mapped(
+        self, X: Any, of_decisions: Callable[[Array], Any], one_by_one: bool | None = None
+    ) -> Any:
+        if one_by_one is None:
+            one_by_one = X.shape[0] <= _ONE_BY_ONE
         if X.shape[0] <= _FEWEST_ROWS:
-            return of_decisions(self._decisions(X))
+            return of_decisions(self._decisions(X, one_by_one))
         blocks = self._blocks(X, np.float64)
-        return np.concatenate([of_decisions(self._decisions(X[rows])) for rows in blocks])
+        return np.concatenate([of_decisions(self._decisions(X[rows], False)) for rows in blocks])
 
-    def _decisions(self, X: Any) -> Array:
+    def _decisions(self, X: Any, one_by_one: bool) -> Array:
         """Decision values of a block of rows."""
         if self.dual_coef.shape[1] == 0:  # max_time was over before the first step
             return np.tile(self.intercept, (X.shape[0], 1))
         with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._decision_values(X), self.kernel)
+            return _finite(self._decision_values(X, one_by_one), self.kernel)
 
-    def _decision_values(self, X: Any) -> Array:
+    def _decision_values(self, X: Any, one_by_one: bool) -> Array:
         if self._has_weights:
             return np.asarray(X @ self.weights.T + self.intercept)
-        if self.kernel.of_features:
-            columns = self._columns(X, np.float64, self._points)
-            return np.asarray(self._expansion.decisions(columns, self.intercept, self.threads))
-        blocks = self.kernel.blocks(X, self.vectors, self.threads)
-        return np.concatenate([self._of_values(values) for _, values in blocks])
+        if not self.kernel.of_features:
+            blocks = self.kernel.blocks(X, self.vectors, self.threads)
+            return np.concatenate([self._of_values(values) for _, values in blocks])
+        columns = self._columns(X, np.float64, self._points)
+        if one_by_one and sp.issparse(X):
+            every = np.arange(X.shape[0], dtype=np.int64)
+            brief = X.shape[0] * self.vectors.nnz < _BRIEF
+            return self._of_values(
+                self._points.rows(every, 1 if brief else self.threads, columns).T
+            )
+        return np.asarray(self._expansion.decisions(columns, self.intercept, self.threads))
 
     def _of_values(self, values: Array) -> Array:
         """Decision values from the kernel's, one row for each support vector."""
