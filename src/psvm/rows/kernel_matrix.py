@@ -151,10 +151,14 @@ class TrainingKernel:
     @cached_property
     def float64(self) -> Any:
         """The matrix with float64 entries."""
-        at_hand = self._whole if self._given is None else self._given
-        if at_hand is not None:
-            return _core.Kernel64.matrix(at_hand, self.starts)
+        if self._whole is not None:
+            return _core.Kernel64.matrix(self._whole, self.starts)
         return self._matrix(np.float64)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the whole matrix is the user's, and in memory."""
+        return self._given is not None
 
     @property
     def is_at_hand(self) -> bool:
@@ -248,7 +252,7 @@ class TrainingKernel:
 
     def seconds_per_entry(self, threads: int) -> float:
         """Enough time for every entry that :meth:`decision` has to compute, measured once."""
-        if self._whole is not None or self._given is not None:
+        if self._whole is not None or self.is_given:
             return 0.0
         if self._seconds_per_entry is None:
             some = self.X[: min(self.size, _MEASURED_ROWS)]
