@@ -6,7 +6,7 @@
 
 namespace psvm {
 
-// Words go to eight sums in turn (24 bytes a nanosecond: as fast as the second-level cache is read).
+// Words go to eight sums in turn (23 bytes a nanosecond: as fast as the second-level cache is read).
 // A step is one-to-one in the word and in the sum, so that a change of one word always shows; of
 // several it stays hidden once in 2^64.
 class Fingerprint {
