@@ -30,7 +30,7 @@ SOLVERS = ROWS | {"solvers"}
 ESTIMATORS = SOLVERS | {"estimators"}
 SEARCH = ESTIMATORS | {"search"}
 ROOMS = {
-    "mathematics": MATHEMATICS,
+    "mathematics": CORE | MATHEMATICS,
     "rows": ROWS,
     "solvers": SOLVERS,
     "estimators": ESTIMATORS,
@@ -48,7 +48,9 @@ ROOMS = {
 MODULES = {
     "mathematics/loss": set(),
     "mathematics/certificate": {"mathematics/loss"},
-    "mathematics/multiclass": set(),
+    "mathematics/problem": {"mathematics/certificate", "mathematics/loss"},
+    "mathematics/rounding": {"mathematics/certificate"},
+    "mathematics/multiclass": {"_core"},
 }
 FOLDERS_APART = [("solvers/linear", "solvers/kernel"), ("solvers/linear", "rows/kernel")]
 # Optional front ends: `import psvm` must never pull them in, nor does any other part but cli.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "bind/callback_rows.hpp"
 #include "kernel/kernel_rows.hpp"
 #include "smo/working_set.hpp"
 
@@ -15,16 +16,6 @@ using namespace nanobind::literals;
 using namespace psvm;
 
 namespace {
-
-Rows as_rows(const Indices& indices) {
-  static_assert(sizeof(index_t) == sizeof(std::int64_t));
-  return Rows(reinterpret_cast<const index_t*>(indices.data()), indices.shape(0));
-}
-
-void check_rows(const Indices& indices, index_t size) {
-  for (const index_t i : as_rows(indices))
-    if (i < 0 || i >= size) throw nb::index_error("row out of range");
-}
 
 // Segments follow each other from the first row to the last.
 void check_starts(const std::vector<index_t>& starts, std::size_t rows) {
@@ -38,74 +29,6 @@ void check_source(const Kernel<T>& kernel, const Kernel<T>* source) {
   if (source && source->features != kernel.features)
     throw nb::value_error("rows and columns must have the same features");
 }
-
-template <class S>
-DenseArray<S> view(const Matrix<S>& x) {
-  return {x.data(), static_cast<index_t>(x.shape(0)), static_cast<index_t>(x.shape(1)), x.stride(0),
-          x.stride(1)};
-}
-
-// Kernel rows computed by a Python function (rows, begin, end) -> array of len(rows) x (end-begin).
-template <class T>
-class CallbackRows final : public KernelRows<T> {
- public:
-  CallbackRows(nb::callable function, std::vector<double> diagonal, std::vector<index_t> starts)
-      : KernelRows<T>(std::move(starts)), function_(std::move(function)) {
-    this->diagonal_ = std::move(diagonal);
-  }
-  // Unknown, and each call has its own cost: always worth caching.
-  double work_per_entry() const override { return 1000.0; }
-  void store_rows(Rows rows, int segment, T* out, index_t stride, RunControl&) const override {
-    const index_t length = this->length(segment);
-    call(rows, this->begin(segment), this->begin(segment + 1), [&](const T* values) {
-      for (std::size_t r = 0; r < rows.size(); ++r)
-        std::copy(values + static_cast<index_t>(r) * length,
-                  values + static_cast<index_t>(r + 1) * length,
-                  out + static_cast<index_t>(r) * stride);
-    });
-  }
-  void apply_rows(Rows rows, const T* coef, int segment, double* out,
-                  RunControl& run) const override {
-    const index_t length = this->length(segment);
-    constexpr std::size_t batch = 64;
-    for (std::size_t first = 0; first < rows.size(); first += batch) {
-      const Rows some = rows.subspan(first, std::min(batch, rows.size() - first));
-      std::vector<T> values(some.size() * static_cast<std::size_t>(length));
-      store_rows(some, segment, values.data(), length, run);
-      std::vector<const T*> pointers;
-      for (std::size_t r = 0; r < some.size(); ++r)
-        pointers.push_back(values.data() + static_cast<index_t>(r) * length);
-      apply_stored<T>(pointers, coef + first, length, out, run);
-      run.check();
-    }
-  }
-  void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
-    std::vector<T> whole(static_cast<std::size_t>(this->size()));
-    for (std::size_t a = 0; a < rows.size(); ++a) {
-      for (int s = 0; s < this->segments(); ++s)
-        store_rows(rows.subspan(a, 1), s, whole.data() + this->begin(s), this->size(), run);
-      for (std::size_t b = 0; b < columns.size(); ++b)
-        out[static_cast<index_t>(a) * stride + static_cast<index_t>(b)] =
-            whole[static_cast<std::size_t>(columns[b])];
-      run.check();
-    }
-  }
-
- private:
-  template <class Use>
-  void call(Rows rows, index_t begin, index_t end, const Use& use) const {
-    nb::gil_scoped_acquire lock;
-    std::vector<std::int64_t> copy(rows.begin(), rows.end());
-    const std::size_t count = copy.size();
-    const nb::object answer = function_(to_numpy(std::move(copy), {count}), begin, end);
-    using Block = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-    const auto values = nb::cast<Block>(answer);
-    if (values.shape(0) != count || values.shape(1) != static_cast<std::size_t>(end - begin))
-      throw nb::value_error("a kernel must have a value for each of the rows and columns");
-    use(values.data());
-  }
-  nb::callable function_;
-};
 
 template <class T>
 struct Cache {
@@ -255,7 +178,7 @@ void bind_features(Class& cls) {
         check_starts(starts, x.shape(0));
         if (shift && shift->shape(0) != x.shape(1))
           throw nb::value_error("shift has the wrong length");
-        return Kernel<T>{dense_points<T, S>(view(x), shift ? shift->data() : nullptr,
+        return Kernel<T>{dense_points<T, S>(dense_array(x), shift ? shift->data() : nullptr,
                                             {std::move(name), gamma, coef0, degree, by_differences},
                                             std::move(starts)),
                          nb::none(), static_cast<index_t>(x.shape(1))};
@@ -392,7 +315,9 @@ NB_MODULE(_core, m) {
   bind_linear_rows(m);
   bind_coordinate_descent(m);
   bind_fold_path(m);
+  bind_given_matrix(m);
   bind_precision<float>(m, "Kernel32", "Cache32");
   bind_precision<double>(m, "Kernel64", "Cache64");
   bind_whole_problems(m);
+  bind_prediction(m);
 }

@@ -27,6 +27,22 @@ template <class S>
 using Matrix = nb::ndarray<const S, nb::ndim<2>, nb::device::cpu>;
 using Indices = Vector<std::int64_t>;
 
+inline Rows as_rows(const Indices& indices) {
+  static_assert(sizeof(index_t) == sizeof(std::int64_t));
+  return Rows(reinterpret_cast<const index_t*>(indices.data()), indices.shape(0));
+}
+
+inline void check_rows(const Indices& indices, index_t size) {
+  for (const index_t i : as_rows(indices))
+    if (i < 0 || i >= size) throw nb::index_error("row out of range");
+}
+
+template <class S>
+DenseArray<S> dense_array(const Matrix<S>& x) {
+  return {x.data(), static_cast<index_t>(x.shape(0)), static_cast<index_t>(x.shape(1)), x.stride(0),
+          x.stride(1)};
+}
+
 // A flag that stops every run it was given to, from any thread.
 struct Cancel {
   std::atomic<bool> flag{false};
@@ -129,5 +145,7 @@ void bind_linear_rows(nb::module_& m);
 void bind_coordinate_descent(nb::module_& m);
 void bind_fold_path(nb::module_& m);
 void bind_whole_problems(nb::module_& m);
+void bind_given_matrix(nb::module_& m);
+void bind_prediction(nb::module_& m);
 
 }  // namespace psvm

@@ -89,17 +89,24 @@ class DensePoints final : public Points<T> {
 
   void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
                    RunControl& run) const override {
-    tiles(from, rows, {.stored = out, .stride = stride}, segment, run);
+    tiles(dense(from).pack(rows), {.stored = out, .stride = stride}, segment, run);
   }
   void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment, double* out,
                    RunControl& run) const override {
-    tiles(from, rows, {.coef = coef, .out = out}, segment, run);
+    tiles(dense(from).pack(rows, coef), {.out = out}, segment, run);
   }
   void combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
                      int segment, double* out, index_t stride, RunControl& run) const override {
     if (combinations == 0) return;
-    tiles(from, rows, {.coef = coef, .combinations = combinations, .stride = stride, .out = out},
-          segment, run);
+    tiles(dense(from).pack(rows, coef, combinations), {.stride = stride, .out = out}, segment, run);
+  }
+  std::unique_ptr<PreparedRows<T>> prepare(Rows rows, const T* coef,
+                                           index_t combinations) const override {
+    return std::make_unique<PackedRows>(pack(rows, coef, combinations));
+  }
+  void combine_prepared(const PreparedRows<T>& prepared, int segment, double* out, index_t stride,
+                        RunControl& run) const override {
+    tiles(dynamic_cast<const PackedRows&>(prepared), {.stride = stride, .out = out}, segment, run);
   }
   // Half of the entries are computed: squares of the matrix on and above the diagonal, a few lines of
   // them at a time. Every thread has sums of its own.
@@ -179,10 +186,8 @@ class DensePoints final : public Points<T> {
     return slot(i, static_cast<int>(after - this->starts_.begin()) - 1);
   }
 
-  // What to do with the entries: store them (no coef), or add one or several combinations to out.
+  // Where the entries go: stored, or combinations of them added to out.
   struct Epilogue {
-    const T* coef = nullptr;
-    index_t combinations = 0;  // 0: one, by way of double after every tile
     T* stored = nullptr;
     index_t stride = 0;
     double* out = nullptr;
@@ -192,17 +197,33 @@ class DensePoints final : public Points<T> {
   // of rounding, enough to add in no time.
   static constexpr index_t panels_in_sum = 8;
 
-  // Some points as the rows of tiles: panels of features x tile_rows and half squared norms, padded.
-  struct PackedRows {
-    std::vector<T> panels, norms;
+  // Some points as the rows of tiles: panels of features x tile_rows, half squared norms and, in panels
+  // of combinations x tile_rows, coefficients, all padded.
+  struct PackedRows final : PreparedRows<T> {
+    std::vector<T> panels, norms, coef;
+    index_t count = 0;
+    index_t combinations = 0;  // 0: one, by way of double after every tile
   };
 
-  PackedRows pack(Rows rows) const {
+  static const DensePoints& dense(const Points<T>& points) {
+    return dynamic_cast<const DensePoints&>(points);
+  }
+
+  PackedRows pack(Rows rows, const T* coef = nullptr, index_t combinations = 0) const {
     const int R = tile_rows_here();
     const auto count = static_cast<index_t>(rows.size());
     const index_t padded = (count + R - 1) / R * R;
-    PackedRows packed{std::vector<T>(static_cast<std::size_t>(padded * features_), T(0)),
-                      std::vector<T>(static_cast<std::size_t>(padded), T(0))};
+    PackedRows packed;
+    packed.count = count;
+    packed.combinations = combinations;
+    packed.panels.assign(static_cast<std::size_t>(padded * features_), T(0));
+    packed.norms.assign(static_cast<std::size_t>(padded), T(0));
+    const index_t coefs = coef ? std::max<index_t>(combinations, 1) : 0;
+    packed.coef.assign(static_cast<std::size_t>(coefs * padded), T(0));
+    for (index_t q = 0; q < coefs; ++q)
+      for (index_t r = 0; r < count; ++r)
+        packed.coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
+            coef[q * count + r];
     for (index_t r0 = 0; r0 < count; r0 += R) {
       const index_t used = std::min<index_t>(R, count - r0);
       const T* points[Avx512::tile_rows];
@@ -218,18 +239,8 @@ class DensePoints final : public Points<T> {
     return packed;
   }
 
-  void tiles(const Points<T>& from, Rows rows, const Epilogue& to, int segment,
-             RunControl& run) const {
-    const auto& source = dynamic_cast<const DensePoints&>(from);
-    const auto count = static_cast<index_t>(rows.size());
-    const PackedRows packed = source.pack(rows);
-    const index_t coefs = to.coef ? std::max<index_t>(to.combinations, 1) : 0;
-    const int R = tile_rows_here();
-    std::vector<T> row_coef(static_cast<std::size_t>(coefs) * packed.norms.size(), T(0));
-    for (index_t q = 0; q < coefs; ++q)
-      for (index_t r = 0; r < count; ++r)
-        row_coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
-            to.coef[q * count + r];
+  void tiles(const PackedRows& packed, const Epilogue& to, int segment, RunControl& run) const {
+    const index_t count = packed.count;
     // Column chunks of about 128 kB of panels stay in the second-level cache while all rows pass.
     const index_t chunk_panels =
         std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
@@ -244,7 +255,7 @@ class DensePoints final : public Points<T> {
       TileJob<T> job{};
       job.row_panels = packed.panels.data();
       job.row_norms = packed.norms.data();
-      job.coef = to.coef ? row_coef.data() : nullptr;
+      job.coef = packed.coef.empty() ? nullptr : packed.coef.data();
       job.rows = count;
       job.col_panels = panels_.data() + (first + col0) * features_;
       job.col_norms = norms_.data() + first + col0;
@@ -253,8 +264,8 @@ class DensePoints final : public Points<T> {
       job.stored = to.stored ? to.stored + col0 : nullptr;
       job.stride = to.stride;
       job.applied = to.out ? to.out + col0 : nullptr;
-      job.combinations = to.combinations;
-      if (to.combinations > 0)
+      job.combinations = packed.combinations;
+      if (packed.combinations > 0)
         add_combinations(job, to.stride);
       else
         run_job(job);

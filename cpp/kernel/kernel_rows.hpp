@@ -82,6 +82,12 @@ struct SparseArray {
   index_t rows, columns;
 };
 
+// Rows of points with their coefficients in several combinations, to be used again and again.
+template <class T>
+struct PreparedRows {
+  virtual ~PreparedRows() = default;
+};
+
 // Points of any storage, as the columns of a kernel matrix whose rows may come from other points
 // of the same storage and scale (`cross`: support vectors against new rows).
 template <class T>
@@ -96,6 +102,12 @@ class Points : public KernelRows<T> {
   // q < combinations. What a column gets does not depend on the others.
   virtual void combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
                              int segment, double* out, index_t stride, RunControl& run) const;
+  // Some of the points as rows, with `combinations` x rows.size() coefficients. Refers to the points.
+  virtual std::unique_ptr<PreparedRows<T>> prepare(Rows rows, const T* coef,
+                                                   index_t combinations) const;
+  // The same as `combine_cross` with the rows that points like these have prepared.
+  virtual void combine_prepared(const PreparedRows<T>& prepared, int segment, double* out,
+                                index_t stride, RunControl& run) const;
   // out[j] += sum_i coef[i] K(i, j) over all points, of one segment.
   virtual void apply_all(const T* coef, double* out, RunControl& run) const {
     std::vector<index_t> every(static_cast<std::size_t>(this->size()));
@@ -147,6 +159,34 @@ void Points<T>::combine_cross(const Points<T>& from, Rows rows, const T* coef, i
       apply_stored<T>(pointers, coef + q * static_cast<index_t>(rows.size()) + first,
                       this->length(segment), out + q * stride, run);
   }
+}
+
+// Nothing is gained by preparing: numbers of rows and their coefficients.
+template <class T>
+struct ListedRows final : PreparedRows<T> {
+  const Points<T>* from;
+  std::vector<index_t> rows;
+  std::vector<T> coef;
+  index_t combinations;
+};
+
+template <class T>
+std::unique_ptr<PreparedRows<T>> Points<T>::prepare(Rows rows, const T* coef,
+                                                    index_t combinations) const {
+  auto listed = std::make_unique<ListedRows<T>>();
+  listed->from = this;
+  listed->rows.assign(rows.begin(), rows.end());
+  listed->coef.assign(coef, coef + combinations * static_cast<index_t>(rows.size()));
+  listed->combinations = combinations;
+  return listed;
+}
+
+template <class T>
+void Points<T>::combine_prepared(const PreparedRows<T>& prepared, int segment, double* out,
+                                 index_t stride, RunControl& run) const {
+  const auto& listed = dynamic_cast<const ListedRows<T>&>(prepared);
+  combine_cross(*listed.from, listed.rows, listed.coef.data(), listed.combinations, segment, out,
+                stride, run);
 }
 
 // The exponent of rbf from products errs by at most 4 u `cancellation()` (u = 2^-53), at this limit by

@@ -91,7 +91,7 @@ class _Kernel:
     @classmethod
     def callback(
         cls,
-        function: Callable[[npt.NDArray[np.int64], int, int], npt.NDArray[Any]],
+        function: Callable[[npt.NDArray[np.int64], Any], npt.NDArray[Any]],
         diagonal: Sequence[float],
         starts: Sequence[int],
     ) -> Self: ...
@@ -135,6 +135,41 @@ class Cache32:
 
 class Cache64:
     def __init__(self, kernel: Kernel64, bytes: float) -> None: ...
+
+class _Expansion:
+    def decisions(self, columns: Any, intercept: Array, threads: int) -> Array: ...
+    def sums_and_sizes(self, columns: Any, threads: int) -> tuple[Array, Array]: ...
+
+class Expansion32(_Expansion):
+    def __init__(
+        self, vectors: Kernel32, coef: npt.NDArray[Any], counts: Sequence[int], pairwise: bool
+    ) -> None: ...
+
+class Expansion64(_Expansion):
+    def __init__(
+        self, vectors: Kernel64, coef: npt.NDArray[Any], counts: Sequence[int], pairwise: bool
+    ) -> None: ...
+
+def decisions_of_values(
+    values: Array,
+    coef: Array,
+    counts: Sequence[int],
+    pairwise: bool,
+    intercept: Array,
+    threads: int,
+) -> Array: ...
+def votes_of_pairs(decisions: Array, classes: int) -> Array: ...
+def certain_class(
+    decisions: Array, bound: Array, classes: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]: ...
+def fingerprint(arrays: Sequence[npt.NDArray[Any]]) -> int: ...
+def hash_rows(
+    x: npt.NDArray[Any], codes: npt.NDArray[np.int32], threads: int
+) -> npt.NDArray[np.uint64]: ...
+def symmetry_of(values: npt.NDArray[Any], threads: int) -> tuple[float, float]: ...
+def submatrix_of(
+    values: npt.NDArray[Any], rows: npt.NDArray[np.int64], out: Array, threads: int
+) -> None: ...
 
 class BlockShare:
     def __init__(

@@ -20,13 +20,13 @@ def rows_asked_of_class_0(caches):
     K = np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     asked: list[set[int]] = []
 
-    def rows(index, begin, end):
-        # Single rows belong to the matrix of a block, which no pair shares with another.
-        if begin == 0 and len(index) > 1:
-            asked[-1].update(i for i in index.tolist() if i < 40)
-        return np.ascontiguousarray(K[index, begin:end])
+    def entries(rows, columns):
+        # Without a segment they belong to the matrix of a block, which no pair shares with another.
+        if isinstance(columns, slice) and columns.start == 0:
+            asked[-1].update(i for i in rows.tolist() if i < 40)
+        return np.ascontiguousarray(K[rows][:, columns])
 
-    kernel = _core.Kernel64.callback(rows, np.diag(K).tolist(), [0, 40, 80, 120])
+    kernel = _core.Kernel64.callback(entries, np.diag(K).tolist(), [0, 40, 80, 120])
     kept = [_core.Cache64(kernel, 1e8) for _ in range(caches)]
     y = np.repeat([1.0, -1.0], 40)
     for turn, other in enumerate((1, 2)):

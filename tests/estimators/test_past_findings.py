@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from torture.exact import exactly
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.solvers.ledger import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -90,3 +90,14 @@ def test_a_definite_polynomial_kernel_is_not_called_indefinite():
     X, y = rows(40, 12)
     model = PSVC(1.0, C=1e6, kernel="poly", degree=1, coef0=1.0).fit(1e3 * X, y)
     assert model.status_[0] is not Status.STATIONARY
+
+
+def test_a_search_on_an_indefinite_matrix_warns_of_no_numbers():
+    """Dual problems without a bound: decision values were infinite, and their sums no numbers."""
+    rng = np.random.default_rng(8)
+    n = 12
+    K = np.diag(rng.uniform(-1.5, 1.0, n)) + 0.01 * np.add.outer(np.arange(n), np.arange(n))
+    y = rng.permutation(np.arange(n) % 4)
+    with np.errstate(over="raise", invalid="raise"):
+        search = PSVCCV([1.5, 2.0], [16.0, 100.0], kernel="precomputed", cv=2).fit(K, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()

@@ -13,12 +13,27 @@ from psvm.mathematics.multiclass import (
     pack_one_vs_one,
     pair_products,
     predicted_codes,
+    problem_count,
+    problem_signs,
     votes_of_pairs,
 )
 
 
 def test_pairs_are_in_lexicographic_order():
     assert class_pairs(4) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("classes", [2, 3, 7])
+def test_signs_of_the_classes(classes, multi_class):
+    signs = problem_signs(classes, multi_class)
+    assert len(signs) == problem_count(classes, multi_class)
+    pairs = class_pairs(classes) if multi_class == "ovo" else [(i, None) for i in range(classes)]
+    for row, (i, j) in zip(signs, pairs if classes > 2 else [(1, 0)], strict=True):
+        others = [c for c in range(classes) if c != i] if j is None else [j]
+        assert row[i] == 1
+        assert (row[others] == -1).all()
+        assert np.abs(row).sum() == 1 + len(others)
 
 
 @given(st.integers(2, 6), seeds)
@@ -35,7 +50,7 @@ def test_packing_and_products_are_consistent(classes, seed):
         dual @ np.vstack([values[starts[i] : starts[i + 1]], values[starts[j] : starts[j + 1]]])
         for (i, j), dual in zip(class_pairs(classes), duals, strict=True)
     ]
-    assert pair_products(values, packed, sizes.tolist()) == pytest.approx(np.array(expected).T)
+    assert pair_products(values, packed, sizes.tolist()) == pytest.approx(np.array(expected))
 
 
 @given(st.integers(3, 6), seeds)
@@ -63,3 +78,16 @@ def test_confidence_never_outweighs_a_vote():
     """Two votes beat one, however sure the loser is."""
     decisions = np.array([[0.01, 0.01, 1e9]])  # class 0 beats 1 and 2 narrowly; 1 crushes 2
     assert votes_of_pairs(decisions, 3).argmax() == 0
+
+
+def test_votes_of_decisions_that_are_not_finite():
+    """Of problems without a solution: the scores are numbers, and nobody is warned."""
+    largest = np.finfo(float).max
+    decisions = np.array(
+        [[np.inf, np.inf, 1.0], [np.inf, -np.inf, 1.0], [np.nan, 1.0, 1.0], [largest, largest, 0.0]]
+    )
+    scores = votes_of_pairs(decisions, 3)
+    assert np.isfinite(scores).all()
+    assert scores.argmax(axis=1).tolist() == [0, 2, 0, 0]
+    assert (np.abs(scores - np.rint(scores)) < 0.334).all()
+    assert scores[3, 0] == pytest.approx(2 + 1 / 3)

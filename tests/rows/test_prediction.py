@@ -43,9 +43,9 @@ class Counted:
     def __init__(self, monkeypatch):
         self.rows, plain = 0, module.KernelModel._decisions
 
-        def counting(model, X):
+        def counting(model, X, one_by_one):
             self.rows += X.shape[0]
-            return plain(model, X)
+            return plain(model, X, one_by_one)
 
         monkeypatch.setattr(module.KernelModel, "_decisions", counting)
 
@@ -220,6 +220,22 @@ def test_a_column_does_not_depend_on_the_others():
     assert np.array_equal(model._problem_decisions(new[some]), whole[some])
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("columns", [6, 70_000])
+def test_few_sparse_rows_have_the_decisions_of_many(kernel, columns):
+    """Few are scattered one by one, of many the support vectors; also where columns are many."""
+    rng = np.random.default_rng(20)
+    X, y = blobs(rng, 80, 6, 3)
+    X = sp.csr_matrix(np.where(rng.random(X.shape) < 0.4, 0.0, X))
+    X = sp.csr_matrix((X.data, X.indices * (columns // 6), X.indptr), shape=(80, columns))
+    model = PSVC(kernel=kernel, gamma=0.05, coef0=0.5, tol=1e-2).fit(X, y)
+    whole = model._problem_decisions(X)
+    np.testing.assert_allclose(model._problem_decisions(X[:1]), whole[:1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        model._problem_decisions(X[5:20]), whole[5:20], rtol=1e-9, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
 def test_half_squared_norms(storage):
     X = np.random.default_rng(11).normal(size=(37, 4))
@@ -286,13 +302,13 @@ def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
     X = np.where(rng.random(X.shape) < 0.8, 0.0, X)
     model = PSVC(1.0, gamma=0.01, tol=1e-2).fit(X[:800], y[:800])
     stored = []
-    plain = module.KernelModel._float32_parts
+    plain = module.KernelModel._float32_sums
 
     def watch(model, rows):
         stored.append(sp.issparse(rows))
         return plain(model, rows)
 
-    monkeypatch.setattr(module.KernelModel, "_float32_parts", watch)
+    monkeypatch.setattr(module.KernelModel, "_float32_sums", watch)
     new = np.repeat(X, 2, axis=0)
     counted.rows = 0
     predicted = model.predict(new)
@@ -302,6 +318,20 @@ def test_rows_that_are_mostly_zero(k, monkeypatch, counted):
     dense = rng.normal(size=(900, 160))
     assert np.array_equal(model.predict(dense), labels_of(model, dense))
     assert stored == [True, False]
+
+
+def test_many_pairs_of_classes(monkeypatch):
+    """Of 780 pairs float32 would cost more in bounds than it saves; rows are taken in blocks."""
+    rng = np.random.default_rng(19)
+    X, y = blobs(rng, 160, 3, 40)
+    model = PSVC(1.0, tol=1e-1).fit(X, y)
+    new = rng.normal(size=(5000, 3))
+    monkeypatch.setattr(module, "CHUNK_ENTRIES", 2**16)
+    monkeypatch.delattr(module.KernelModel, "_codes")
+    assert np.array_equal(model.predict(new), labels_of(model, new))
+    whole = model._problem_decisions(new)
+    some = [3, 1700, 4999]
+    assert np.array_equal(model._problem_decisions(new[some]), whole[some])
 
 
 def test_indices_of_64_bits():

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.mathematics.multiclass import problem_signs
+from psvm.mathematics import multiclass
 from psvm.rows.sparse_format import sound_sparse
 
 Array = npt.NDArray[np.float64]
@@ -23,7 +23,7 @@ def problem_count(model: Any) -> int:
     classes = model.classes_
     if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.size < 2:
         raise _changed("classes_", "a 1-D array of at least two labels", _shown(classes))
-    return int(problem_signs(classes.size, model.multi_class).shape[0])
+    return multiclass.problem_count(classes.size, model.multi_class)
 
 
 def number_array(model: Any, name: str, shape: tuple[int | None, ...]) -> Array:

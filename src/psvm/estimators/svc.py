@@ -11,10 +11,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from psvm import _core
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
 from psvm.estimators.callbacks import with_callbacks
+from psvm.estimators.kept_models import forget, kept_model
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import ColdStart, KeptKernel, KernelSource, Start, WarmStart, packed
 from psvm.estimators.training_rows import TrainingRows
@@ -229,7 +231,7 @@ class PSVC(PNormClassifier):
         """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
         settings, of_kernel = self._check_parameters()
         seen, X, y = check.check_data(self, X, y)
-        check.check_kernel_input(self.kernel, X)
+        check.check_kernel_input(self.kernel, X, settings.threads)
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, settings.C)
         watch = FitWatch(self, X, y)
@@ -265,6 +267,7 @@ class PSVC(PNormClassifier):
         coef = rows.scatter(packed(duals, problems, rows)) * rows.shares
         vectors = SupportVectors.of(coef, labels)
         with all_or_nothing(self):
+            forget(self)
             self._store_common(seen, labels, solved)
             self._store_support(vectors, X, kernel.kernel)
             if self.warm_start:
@@ -319,9 +322,10 @@ class PSVC(PNormClassifier):
             largest is the prediction; or with ``decision_function_shape="ovo"`` one value per pair
             (i, j), positive for class i.
         """
-        values = self._problem_decisions(X)
+        X = self._check_rows(X)
+        model = self._as_arrays()
         per_pair = self._pairwise and self.decision_function_shape == "ovo"
-        return values if per_pair else self._class_scores(values)
+        return model.decisions(X) if per_pair else model.mapped(X, self._class_scores)
 
     def _problem_decisions(self, X: Any) -> Array:
         """Decision value of every binary problem, shape (n, n_problems)."""
@@ -337,7 +341,21 @@ class PSVC(PNormClassifier):
         return X.toarray() if self._kernel.function == "precomputed" and sp.issparse(X) else X
 
     def _as_arrays(self) -> KernelModel:
-        """The fitted model as a sum over its support vectors."""
+        """The fitted model as a sum over its support vectors, made anew if anything has changed."""
+        kernel, threads = self._kernel, check.check_threads(self.n_jobs)
+        if callable(kernel.function):  # which may refer to the estimator and keep it alive
+            return self._checked_arrays(threads)
+        vectors = self.support_ if kernel.function == "precomputed" else self.support_vectors_
+        shapes = getattr(self.classes_, "shape", None), getattr(vectors, "shape", None)
+        return kept_model(
+            self,
+            (kernel, self.multi_class, self.n_features_in_, threads, *shapes),
+            (self.dual_coef_, self.intercept_, self.n_support_, vectors),
+            lambda: self._checked_arrays(threads),
+        )
+
+    def _checked_arrays(self, threads: int) -> KernelModel:
+        """The fitted attributes, if they fit together."""
         problems, k = fitted.problem_count(self), self.classes_.size
         coef = fitted.number_array(
             self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
@@ -350,7 +368,7 @@ class PSVC(PNormClassifier):
             fitted.number_array(self, "intercept_", (problems,)),
             fitted.support_counts(self, total),
             self._pairwise,
-            check.check_threads(self.n_jobs),
+            threads,
         )
 
     @property
@@ -361,7 +379,7 @@ class PSVC(PNormClassifier):
                 f"coef_ is only available for the linear kernel, not {self.kernel!r}."
             )
         check_is_fitted(self)
-        return self._as_arrays().weights
+        return self._as_arrays().weights.copy()
 
 
 @dataclass(frozen=True)
@@ -380,7 +398,10 @@ class KernelSettings:
         whole = chosen.size == X.shape[0] and bool(np.all(chosen[:-1] < chosen[1:]))
         if self.kernel.function == "precomputed":
             values = X.toarray() if sp.issparse(X) else X
-            own = values if whole else values[np.ix_(chosen, chosen)]
+            own = values
+            if not whole:
+                own = np.empty((chosen.size, chosen.size))
+                _core.submatrix_of(values, chosen, own, threads)
         else:
             own = X if whole else X[chosen]
             gamma = resolve_gamma(self.gamma, own, rows.gather(weight))

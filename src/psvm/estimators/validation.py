@@ -19,6 +19,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from psvm import _core
 from psvm.rows.blocks import split_rows
 from psvm.rows.kernel import KERNELS, Kernel
 from psvm.rows.sparse_format import sound_sparse
@@ -407,19 +408,20 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
     )
 
 
-def check_kernel_input(kernel: Any, X: Any) -> None:
+def check_kernel_input(kernel: Any, X: Any, threads: int = 1) -> None:
     """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
-    largest = _largest_entry(X)
     if kernel != "precomputed":
-        _check_range(largest)
+        _check_range(_largest_entry(X))
         return
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples), "
             f"got {X.shape}; pass kernel(X_train, X_train) to fit."
         )
-    rows = range(0, X.shape[0], 1024)  # a few at a time: X may be large
-    asymmetry = max(float(abs(X[i : i + 1024] - X[:, i : i + 1024].T).max()) for i in rows)
+    if sp.issparse(X):
+        largest, asymmetry = _largest_entry(X), float(abs(X - X.T).max())
+    else:
+        largest, asymmetry = _core.symmetry_of(X, threads)
     if asymmetry > 1e-5 * largest:
         raise ValueError(
             f"A precomputed kernel must be symmetric, got entries K[i, j] and K[j, i] that "

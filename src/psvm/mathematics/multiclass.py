@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psvm import _core
+
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -24,16 +26,23 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
 
 
+def problem_count(n_classes: int, multi_class: str) -> int:
+    """Number of binary problems."""
+    if n_classes == 2:
+        return 1
+    return n_classes if multi_class == "ovr" else n_classes * (n_classes - 1) // 2
+
+
 def problem_signs(n_classes: int, multi_class: str) -> npt.NDArray[np.int8]:
     """Label +1, -1 or 0 (absent) of each class in each binary problem, one row per problem."""
     if n_classes == 2:
         return np.array([[-1, 1]], dtype=np.int8)
     if multi_class == "ovr":
         return np.asarray(2 * np.eye(n_classes, dtype=np.int8) - 1, dtype=np.int8)
-    pairs = class_pairs(n_classes)
-    signs = np.zeros((len(pairs), n_classes), dtype=np.int8)
-    for t, (i, j) in enumerate(pairs):
-        signs[t, i], signs[t, j] = 1, -1
+    first, second = np.triu_indices(n_classes, 1)
+    signs = np.zeros((first.size, n_classes), dtype=np.int8)
+    every = np.arange(first.size)
+    signs[every, first], signs[every, second] = 1, -1
     return signs
 
 
@@ -64,35 +73,33 @@ def coefficients_of_pair(packed: Array, codes: npt.NDArray[Any], i: int, j: int)
 def pair_products(values: Array, dual_coef: Array, n_support: Sequence[int]) -> Array:
     """``sum_s coef_ts values_s`` for every pair t, from SVC's packed ``dual_coef``.
 
-    ``values`` has one row per support vector (sorted by class). Returns one row per column of
-    ``values`` and one column per pair. Only the support vectors of the two classes of a pair enter.
+    ``values`` has one row per support vector (sorted by class). Returns one row per pair. Only the
+    support vectors of the two classes of a pair enter.
     """
-    k = len(n_support)
     ends = np.cumsum(n_support)
-    by_class = [
+    parts = [
         dual_coef[:, end - count : end] @ values[end - count : end]
         for count, end in zip(n_support, ends, strict=True)
     ]
-    columns = [by_class[i][j - 1] + by_class[j][i] for i, j in class_pairs(k)]
-    return np.column_stack(columns)
+    return pair_sums(np.stack(parts))
+
+
+def pair_sums(parts: Array) -> Array:
+    """The parts of both classes of every pair added up.
+
+    ``parts[i]`` are those of class i, one row for each other class, as in SVC's ``dual_coef_``.
+    """
+    first, second = np.triu_indices(len(parts), 1)
+    return np.asarray(parts[first, second - 1] + parts[second, first])
 
 
 def votes_of_pairs(decisions: Array, n_classes: int) -> Array:
     """One score per class from pairwise decisions: votes, ties broken by summed confidence.
 
-    The sum of a class's decisions is squeezed into (-1/3, 1/3), so it never outweighs a vote.
+    The sum of a class's decisions is squeezed into [-1/3, 1/3], so it never outweighs a vote, and
+    finite even where decisions are not: what is no number says nothing.
     """
-    # One row per class: columns of a wide array would be walked through in large strides.
-    votes = np.zeros((n_classes, decisions.shape[0]))
-    confidence = np.zeros_like(votes)
-    by_pair = np.ascontiguousarray(decisions.T)
-    for decision, (i, j) in zip(by_pair, class_pairs(n_classes), strict=True):
-        confidence[i] += decision
-        confidence[j] -= decision
-        second = decision < 0
-        votes[i] += ~second
-        votes[j] += second
-    return np.ascontiguousarray((votes + confidence / (3.0 * (np.abs(confidence) + 1.0))).T)
+    return _core.votes_of_pairs(np.ascontiguousarray(decisions, dtype=np.float64), n_classes)
 
 
 def class_scores(values: Array, n_classes: int, multi_class: str) -> Array:
@@ -133,16 +140,6 @@ def certain_class(decisions: Array, bound: Array, n_classes: int) -> tuple[Codes
 
     Sure is a class with more votes than any other could get, by itself: ties are not.
     """
-    sure_votes = np.zeros((n_classes, decisions.shape[1]), dtype=np.int32)
-    possible = np.zeros_like(sure_votes)
-    for t, (i, j) in enumerate(class_pairs(n_classes)):
-        first, second = decisions[t] > bound[t], decisions[t] < -bound[t]
-        sure_votes[i] += first
-        sure_votes[j] += second
-        possible[i] += ~second
-        possible[j] += ~first
-    codes = sure_votes.argmax(axis=0)
-    columns = np.arange(codes.size)
-    votes = sure_votes[codes, columns]
-    possible[codes, columns] = -1
-    return codes, votes > possible.max(axis=0)
+    return _core.certain_class(
+        np.ascontiguousarray(decisions), np.ascontiguousarray(bound), n_classes
+    )

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psvm.rows.sizes import CHUNK_ENTRIES, SMALL
+from psvm import _core
+from psvm.rows.sizes import SMALL
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -81,12 +82,13 @@ def find_equal_rows(X: Any, codes: Codes, worth: float = _WORTH) -> EqualRows:
     n = X.shape[0]
     if n == 0:
         return no_equal_rows(0)
-    hashes = _hashed_rows(X) + _mixed(codes.astype(np.uint64))
-    order = np.argsort(hashes, kind="stable")
-    begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
-    vanish = n - int(begins.sum())
+    hashes = _hashed_rows(X, codes)
+    ordered = np.sort(hashes)
+    vanish = int(np.count_nonzero(ordered[1:] == ordered[:-1]))
     if vanish == 0 or (n > SMALL and vanish < worth * n):
         return no_equal_rows(n)
+    order = np.argsort(hashes, kind="stable")
+    begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
     first = order[begins]  # the sort is stable: the first of its group
     group = np.empty(n, dtype=np.intp)
     group[order] = np.cumsum(begins) - 1
@@ -105,19 +107,17 @@ def _equal(A: Any, B: Any) -> bool:
     return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
 
 
-def _hashed_rows(X: Any) -> Hashes:
-    """A number for each row: the sum over its entries of a hash of column and value."""
-    if sp.issparse(X) and X.shape[1] > X.nnz:  # a table of a billion columns would take a minute
-        return _summed(X, _mixed(X.indices.astype(np.uint64) + np.uint64(_SALT)))
-    salt = np.random.default_rng(_SALT).integers(2**63, size=X.shape[1], dtype=np.uint64)
-    if sp.issparse(X):
-        return _summed(X, salt[X.indices])
-    hashes = np.empty(X.shape[0], dtype=np.uint64)
-    step = max(1, CHUNK_ENTRIES // max(X.shape[1], 1))
-    for begin in range(0, X.shape[0], step):
-        rows = slice(begin, begin + step)
-        hashes[rows] = _mixed(_bits(X[rows]) + salt).sum(axis=1)
-    return hashes
+def _hashed_rows(X: Any, codes: Codes) -> Hashes:
+    """A number for each row and its class; of a sparse one the sum of those of its entries."""
+    if not sp.issparse(X):
+        return _core.hash_rows(X, np.ascontiguousarray(codes), 1)
+    of_classes = _mixed(codes.astype(np.uint64))
+    if X.shape[1] > X.nnz:  # a table of a billion columns would take a minute
+        salt = _mixed(X.indices.astype(np.uint64) + np.uint64(_SALT))
+    else:
+        salt = np.random.default_rng(_SALT).integers(2**63, size=X.shape[1], dtype=np.uint64)
+        salt = salt[X.indices]
+    return np.asarray(_summed(X, salt) + of_classes)
 
 
 def _summed(X: Any, salt: Hashes) -> Hashes:

@@ -251,7 +251,7 @@ class Kernel:
 
         The work on sparse rows is proportional to their nonzeros, but takes a buffer as wide as X.
         """
-        if not sp.issparse(X) or X.shape[1] <= _WIDE:
+        if not is_wide(X):
             return X
         return compact(X, np.unique(support.indices), self.facts.of_absolute)
 
@@ -325,6 +325,11 @@ class Kernel:
             np.arange(m, dtype=np.int64),
             shift,
         )
+
+
+def is_wide(X: Any) -> bool:
+    """Whether sparse rows have so many columns that those without use are dropped first."""
+    return bool(sp.issparse(X) and X.shape[1] > _WIDE)
 
 
 def dense_if_small(X: Any) -> Any:

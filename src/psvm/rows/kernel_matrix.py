@@ -25,13 +25,44 @@ Indices = npt.NDArray[np.int64]
 _MANY_SUPPORT = 150
 # Rows whose entries are computed to see how long that takes: some milliseconds.
 _MEASURED_ROWS = 512
+# Entries that a callable is asked for at once: the whole matrix of 4,096 rows, or 128 MB of rows.
+_CALL_ENTRIES = 2**24
+# Rows of a callable's blocks on the diagonal: of 10,000 rows 40 calls, for 0.026 of the entries.
+_DIAGONAL_ROWS = 256
+# By how much of the largest a kernel value may depend on the order of its arguments.
+_ASYMMETRY = 1e-5
 # Mean squared norm of rows below which squares of their differences may underflow in float32.
 _SMALLEST = 1e-20
 # What centring leaves of a squared norm below which the rest of it is summed again.
 _CANCELLED = 1e-6
 
 
-def _callable_matrix(
+def _check_symmetry(values: Array, threads: int) -> None:
+    """Refuse what a callable kernel cannot have returned for the same rows twice."""
+    largest, asymmetry = _core.symmetry_of(values, threads)
+    if asymmetry > _ASYMMETRY * largest:
+        raise ValueError(
+            f"The kernel must be symmetric, k(x, z) = k(z, x), got values that differ by "
+            f"{asymmetry:.1e}; check the kernel function."
+        )
+
+
+def _called_once(function: Callable[[Any, Any], Any], X: Any, threads: int) -> Array:
+    """The whole matrix of a callable, from one call or a few for many rows each."""
+    n = X.shape[0]
+    step = max(1, _CALL_ENTRIES // n)
+    if step >= n:
+        values = kernel_values(function, X, X)
+    else:
+        values = np.empty((n, n))
+        for begin in range(0, n, step):
+            rows = slice(begin, min(begin + step, n))
+            values[rows] = kernel_values(function, X[rows], X)
+    _check_symmetry(values, threads)
+    return values
+
+
+def _called_by_rows(
     core: Any,
     function: Callable[[Any, Any], Any],
     X: Any,
@@ -40,23 +71,17 @@ def _callable_matrix(
 ) -> Any:
     """Kernel rows from a callable, called with the rows that are asked for."""
     n = X.shape[0]
-    some = np.linspace(0, n - 1, min(n, 100)).astype(np.intp)
-    values = kernel_values(function, X[some], X[some])
-    asymmetry = float(np.max(np.abs(values - values.T)))
-    if asymmetry > 1e-5 * float(np.max(np.abs(values))):
-        raise ValueError(
-            f"The kernel must be symmetric, k(x, z) = k(z, x), got values that differ by "
-            f"{asymmetry:.1e}; check the kernel function."
-        )
+    some = np.linspace(0, n - 1, min(n, _MEASURED_ROWS)).astype(np.intp)
+    _check_symmetry(kernel_values(function, X[some], X[some]), 1)
     diagonal: list[float] = []
-    for begin in range(0, n, 32):
-        block = X[begin : begin + 32]
+    for begin in range(0, n, _DIAGONAL_ROWS):
+        block = X[begin : begin + _DIAGONAL_ROWS]
         diagonal.extend(np.diag(kernel_values(function, block, block)).tolist())
 
-    def rows(index: Indices, begin: int, end: int) -> Any:
-        return np.ascontiguousarray(kernel_values(function, X[index], X[begin:end]), dtype=dtype)
+    def entries(rows: Indices, columns: Any) -> Any:
+        return np.ascontiguousarray(kernel_values(function, X[rows], X[columns]), dtype=dtype)
 
-    return core.callback(rows, diagonal, starts)
+    return core.callback(entries, diagonal, starts)
 
 
 @dataclass
@@ -138,7 +163,12 @@ class TrainingKernel:
     @property
     def has_entries(self) -> bool:
         """Whether entries are computed here, or given: no call of Python for any of them."""
-        return not callable(self.kernel.function)
+        return self.kernel.of_features or self.is_given
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the whole matrix is the user's, and in memory."""
+        return self._given is not None
 
     @property
     def is_at_hand(self) -> bool:
@@ -155,6 +185,16 @@ class TrainingKernel:
         return np.asarray(self.computed64.rows(every, 1, segments=segments))
 
     @cached_property
+    def _given(self) -> Array | None:
+        """The matrix of the user: their own, or what their function returns, if there is room."""
+        function = self.kernel.function
+        if function == "precomputed":
+            return np.ascontiguousarray(self.X, dtype=np.float64)
+        if callable(function) and 8.0 * float(self.size) ** 2 <= self.cache_bytes:
+            return _called_once(function, self.X, self.threads)
+        return None
+
+    @cached_property
     def errors(self) -> DecisionErrors:
         """What rounding may do to decision values."""
         return DecisionErrors(weakref.proxy(self))  # no cycle: memory goes with the last reference
@@ -164,11 +204,10 @@ class TrainingKernel:
             X = self.kernel.narrow(self.X, self.X)
             return self.kernel.points(X, dtype, self._shift, self.starts)
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
-        if self.kernel.function == "precomputed":
-            return core.matrix(np.ascontiguousarray(self.X, dtype=dtype), self.starts)
-
+        if self._given is not None:
+            return core.matrix(self._given.astype(dtype, copy=False), self.starts)
         assert callable(self.kernel.function)
-        return _callable_matrix(core, self.kernel.function, self.X, self.starts, dtype)
+        return _called_by_rows(core, self.kernel.function, self.X, self.starts, dtype)
 
     def cache(self, matrix: Any) -> Any:
         """The row cache of ``float32`` or ``float64``, shared by all problems of a fit."""
@@ -223,7 +262,7 @@ class TrainingKernel:
 
     def seconds_per_entry(self, threads: int) -> float:
         """Enough time for every entry that :meth:`decision` has to compute, measured once."""
-        if self.is_at_hand and not callable(self.kernel.function):
+        if self._whole is not None or self.is_given:
             return 0.0
         if self._seconds_per_entry is None:
             some = self.X[: min(self.size, _MEASURED_ROWS)]
@@ -257,10 +296,11 @@ class TrainingKernel:
             entries = self._whole[np.ix_(wanted, columns[chosen])]
             return np.asarray(np.einsum("ij,j->i", entries, dual[chosen]))
         at_hand = "float64" in self.__dict__ and not self.kernel.facts.is_product
-        if rows is None and (at_hand or not self.kernel.of_features):
-            return np.asarray(
-                self.float64.apply(columns[chosen], dual[chosen], threads, segments=list(segments))
+        if not self.kernel.of_features or (rows is None and at_hand):
+            values = self.float64.apply(
+                columns[chosen], dual[chosen], threads, segments=list(segments)
             )
+            return np.asarray(values if rows is None else values[rows])
         asked = np.ones(dual.size, dtype=np.bool_) if rows is None else rows
         support, coef = self.X[columns[chosen]], dual[chosen]
         out = np.empty(dual.size)

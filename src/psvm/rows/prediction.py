@@ -36,17 +36,26 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm import _core
 from psvm.mathematics.multiclass import (
     certain_class,
     certain_largest,
     certain_side,
     class_pairs,
     pair_products,
+    pair_sums,
 )
 from psvm.rows.blocks import split_rows
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.equal_rows import find_equal_rows
-from psvm.rows.kernel import Kernel, dense_if_small, rows_to_pack, weights_of
+from psvm.rows.kernel import (
+    Kernel,
+    compact,
+    dense_if_small,
+    is_wide,
+    rows_to_pack,
+    weights_of,
+)
 from psvm.rows.sizes import CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
@@ -59,10 +68,16 @@ _SMALLEST = 2.0**-125  # twice the smallest entry of float32, to which smaller o
 
 # Entries (rows times support vectors) up to which float32 saves less than its bounds cost.
 _FEW = 200_000
+# Operations on kernel entries per row and pair below which bounds cost more than float32 saves
+# (150 classes at 80: 1.4 times slower, 60 at 370: equal, 10 at 1,000: 2 times faster).
+_WORTH_BOUNDS = 300
 # Rows from which looking for equal support vectors costs little beside the kernel entries.
 _MANY_ROWS = 512
-# Rows whose partial sums are in memory at once, at least.
-_ROWS = 1024
+# Sparse rows up to which each is scattered, not the support vectors (of 100,000 columns one took 20
+# ms), and products that are done before a thread has woken up.
+_ONE_BY_ONE, _BRIEF = 16, 4_000_000
+# Rows whose decision values are in memory at once, at least, however many pairs of classes.
+_FEWEST_ROWS = 64
 
 
 def _finite(values: Array, kernel: Kernel) -> Array:
@@ -89,9 +104,11 @@ class LinearModel:
 
     def decisions(self, X: Any) -> Array:
         """Decision value of every problem, shape (n, n_problems)."""
-        # Block by block, because float32 rows become float64 in the product.
-        rows = split_rows(X)
         with np.errstate(over="ignore", invalid="ignore"):
+            if X.shape[0] <= _MANY_ROWS:
+                return _finite(X @ self.weights.T + self.intercept, self.kernel)
+            # Block by block, because float32 rows become float64 in the product.
+            rows = split_rows(X)
             values = [np.asarray(rows[k] @ self.weights.T) for k in range(len(rows))]
             return _finite(np.concatenate(values) + self.intercept, self.kernel)
 
@@ -123,7 +140,7 @@ class KernelModel:
     pairwise: bool
     threads: int
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """``sum_s dual_coef_ts vector_s`` for every problem t: a linear kernel as a LinearModel."""
         if self.dual_coef.shape[0] == 1 or sp.issparse(self.vectors):
@@ -132,7 +149,7 @@ class KernelModel:
         centre = self.dense_vectors.mean(axis=0)
         centred = self.dense_vectors - centre
         if self.pairwise:
-            products = pair_products(centred, self.dual_coef, self.n_support).T
+            products = pair_products(centred, self.dual_coef, self.n_support)
         else:
             products = self.dual_coef @ centred
         totals = np.array([math.fsum(coef) for _, coef in self.terms()])
@@ -159,36 +176,45 @@ class KernelModel:
 
     def decisions(self, X: Any) -> Array:
         """Decision value of every problem with float64 kernel entries, shape (n, n_problems)."""
+        return self.mapped(X, lambda values: values)
+
+    def mapped(self, X: Any, of_decisions: Callable[[Array], Array]) -> Array:
+        """``of_decisions(self.decisions(X))`` for a function of rows, block by block."""
         model, X = self._alike(X)
-        return model._decisions(X)
+        return np.asarray(model._mapped(X, of_decisions))
 
     def codes(self, X: Any, of_decisions: Callable[[Array], Codes]) -> Codes:
         """The class number of every row: ``of_decisions(self.decisions(X))``, mostly faster."""
         model, X = self._alike(X)
-        entries = X.shape[0] * model.vectors.shape[0]
-        few = X.shape[0] < _MANY_ROWS or entries <= _FEW
-        if few or not model._signed or model.kernel.function != "rbf":
-            return of_decisions(model._decisions(X))
+        few = X.shape[0] < _MANY_ROWS or X.shape[0] * model.vectors.shape[0] <= _FEW
+        if few or model.kernel.function != "rbf" or not (model._worth_bounds and model._signed):
+            return np.asarray(model._mapped(X, of_decisions))
         codes = np.empty(X.shape[0], dtype=np.intp)
         sure = np.empty(X.shape[0], dtype=np.bool_)
         quick, stored = model._stored_well(X)
-        for rows, parts, half_norms, terms in quick._float32_parts(stored):
-            codes[rows], sure[rows] = quick._codes(parts, half_norms, terms)
+        for rows, values, sizes, half_norms, terms in quick._float32_sums(stored):
+            codes[rows], sure[rows] = quick._codes(values, sizes, half_norms, terms)
         rest = np.flatnonzero(~sure)
-        if rest.size:
-            codes[rest] = of_decisions(model._decisions(X[rest]))
+        if rest.size:  # as `decisions` has them with all rows
+            codes[rest] = model._mapped(X[rest], of_decisions, one_by_one=False)
         return codes
 
     def _alike(self, X: Any) -> tuple[KernelModel, Any]:
         """The model and X both sparse or both dense, equal support vectors merged."""
         if not self.kernel.of_features:
             return self, X
-        vectors = self.vectors
+        model = self
         # Of a sparse and a dense side the dense one is converted: nothing is densified.
-        if sp.issparse(X) or sp.issparse(vectors):
-            X, vectors = sp.csr_matrix(X), sp.csr_matrix(vectors)
-        model = replace(self, vectors=vectors)
+        if sp.issparse(X) != sp.issparse(self.vectors):
+            if sp.issparse(X):
+                model = self._sparse
+            else:
+                X = sp.csr_matrix(X)
         return (model._merged() if X.shape[0] >= _MANY_ROWS else model), X
+
+    @cached_property
+    def _sparse(self) -> KernelModel:
+        return replace(self, vectors=sp.csr_matrix(self.vectors))
 
     def _merged(self) -> KernelModel:
         """Equal support vectors of a class as one: less to compute, and errors that differ."""
@@ -225,77 +251,105 @@ class KernelModel:
         ends = np.cumsum(self.n_support).tolist()
         return [slice(end - size, end) for size, end in zip(self.n_support, ends, strict=True)]
 
-    # --- float64 ---------------------------------------------------------------------------------
-
-    def _decisions(self, X: Any) -> Array:
-        if self.dual_coef.shape[1] == 0:  # max_time was over before the first step
-            return np.tile(self.intercept, (X.shape[0], 1))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(self._decision_values(X), self.kernel)
-
-    def _decision_values(self, X: Any) -> Array:
-        if self.dual_coef.shape[0] == 1:
-            product = self.kernel.product(X, self.vectors, self.dual_coef[0], self.threads)
-            return np.asarray(product[:, None] + self.intercept)
-        few = self.intercept.size <= self.vectors.shape[0]
-        if self.kernel.facts.is_product and few and not sp.issparse(dense_if_small(self.vectors)):
-            return np.asarray(X @ self.weights.T + self.intercept)
-        values = np.empty((self.intercept.size, X.shape[0]))
-        if self.kernel.of_features:
-            for rows, _, parts in self._parts(X, np.float64, self.dual_coef):
-                values[:, rows] = self._sums(parts)
-        else:
-            for rows, block in self.kernel.blocks(X, self.vectors, self.threads):
-                if self.pairwise:
-                    values[:, rows] = pair_products(block, self.dual_coef, self.n_support).T
-                else:
-                    values[:, rows] = self.dual_coef @ block
-        return np.ascontiguousarray((values + self.intercept[:, None]).T)
-
-    def _parts(
-        self, X: Any, dtype: type, dual_coef: Array
-    ) -> Iterator[tuple[slice, Any, list[Array]]]:
-        """Blocks of rows of X, packed, with the sums over the support vectors of every class.
-
-        The sums of a class have one row for each row of ``dual_coef``.
-        """
-        kernel, vectors, shift = self.kernel, self.vectors, self._shift
-        source = self._float32 if dtype == np.float32 else self._packed(dtype)
-        every = np.arange(vectors.shape[0], dtype=np.int64)
-        coef: list[npt.NDArray[Any]] = [
-            np.ascontiguousarray(dual_coef[:, own], dtype=dtype) for own in self._class_slices
-        ]
-        sums = len(coef) * dual_coef.shape[0]
-        step = min(rows_to_pack(X, dtype), max(_ROWS, CHUNK_ENTRIES // sums))
+    def _blocks(self, X: Any, dtype: type) -> Iterator[slice]:
+        """Rows of X to work on at once, so that neither they nor their sums take much memory."""
+        room = max(_FEWEST_ROWS, CHUNK_ENTRIES // self.intercept.size)
+        step = min(rows_to_pack(X, dtype), room)
         for begin in range(0, X.shape[0], step):
-            rows = slice(begin, min(begin + step, X.shape[0]))
-            block = kernel.narrow(X[rows], vectors)
-            packed = kernel.points(block, dtype, shift, [0, block.shape[0]], source)
-            parts = [
-                packed.combine(every[own], some, self.threads, source)
-                for own, some in zip(self._class_slices, coef, strict=True)
-            ]
-            yield rows, packed, parts
+            yield slice(begin, min(begin + step, X.shape[0]))
+
+    def _columns(self, X: Any, dtype: type, source: Any) -> Any:
+        """Rows of X packed as the columns of a kernel matrix whose rows are support vectors."""
+        X = self._narrow(X)
+        return self.kernel.points(X, dtype, self._shift, [0, X.shape[0]], source)
+
+    def _narrow(self, X: Any) -> Any:
+        """X as ``Kernel.narrow`` makes it, with columns that are looked for once."""
+        return compact(X, self._used_columns, self.kernel.facts.of_absolute) if is_wide(X) else X
+
+    @cached_property
+    def _used_columns(self) -> npt.NDArray[Any]:
+        return np.unique(self.vectors.indices)
 
     @cached_property
     def _shift(self) -> Array | None:
         return self.kernel.shift(self.vectors)
 
     def _packed(self, dtype: type) -> Any:
-        """The support vectors packed as columns of a kernel matrix of this type."""
-        vectors = self.kernel.narrow(self.vectors, self.vectors)
+        """The support vectors packed as points of a kernel matrix of this type."""
+        vectors = self._narrow(self.vectors)
         return self.kernel.points(vectors, dtype, self._shift, [0, vectors.shape[0]])
 
-    def _sums(self, parts: list[Array]) -> Array:
-        """The parts of every problem added up, one row per problem."""
-        if not self.pairwise:
-            return np.asarray(sum(parts))
-        sums = np.empty((self.intercept.size, parts[0].shape[1]))
-        for t, (i, j) in enumerate(class_pairs(len(parts))):
-            np.add(parts[i][j - 1], parts[j][i], out=sums[t])
-        return sums
+    # --- float64 ---------------------------------------------------------------------------------
+
+    def _mapped(
+        self, X: Any, of_decisions: Callable[[Array], Any], one_by_one: bool | None = None
+    ) -> Any:
+        if one_by_one is None:
+            one_by_one = X.shape[0] <= _ONE_BY_ONE
+        if X.shape[0] <= _FEWEST_ROWS:
+            return of_decisions(self._decisions(X, one_by_one))
+        blocks = self._blocks(X, np.float64)
+        return np.concatenate([of_decisions(self._decisions(X[rows], False)) for rows in blocks])
+
+    def _decisions(self, X: Any, one_by_one: bool) -> Array:
+        """Decision values of a block of rows."""
+        if self.dual_coef.shape[1] == 0:  # max_time was over before the first step
+            return np.tile(self.intercept, (X.shape[0], 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self._decision_values(X, one_by_one), self.kernel)
+
+    def _decision_values(self, X: Any, one_by_one: bool) -> Array:
+        if self._has_weights:
+            return np.asarray(X @ self.weights.T + self.intercept)
+        if not self.kernel.of_features:
+            blocks = self.kernel.blocks(X, self.vectors, self.threads)
+            return np.concatenate([self._of_values(values) for _, values in blocks])
+        columns = self._columns(X, np.float64, self._points)
+        if one_by_one and sp.issparse(X):
+            every = np.arange(X.shape[0], dtype=np.int64)
+            brief = X.shape[0] * self.vectors.nnz < _BRIEF
+            return self._of_values(
+                self._points.rows(every, 1 if brief else self.threads, columns).T
+            )
+        return np.asarray(self._expansion.decisions(columns, self.intercept, self.threads))
+
+    def _of_values(self, values: Array) -> Array:
+        """Decision values from the kernel's, one row for each support vector."""
+        return _core.decisions_of_values(
+            np.ascontiguousarray(values),
+            self.dual_coef,
+            self.n_support,
+            self.pairwise,
+            self.intercept,
+            self.threads,
+        )
+
+    @cached_property
+    def _has_weights(self) -> bool:
+        """Whether weights are fewer numbers than the support vectors, or soon made of them."""
+        if not self.kernel.facts.is_product:
+            return False
+        few = self.intercept.size <= self.vectors.shape[0]
+        return self.intercept.size == 1 or (few and not sp.issparse(dense_if_small(self.vectors)))
+
+    @cached_property
+    def _points(self) -> Any:
+        return self._packed(np.float64)
+
+    @cached_property
+    def _expansion(self) -> Any:
+        return _core.Expansion64(self._points, self.dual_coef, self.n_support, self.pairwise)
 
     # --- float32 with bounds ---------------------------------------------------------------------
+
+    @property
+    def _worth_bounds(self) -> bool:
+        """Whether kernel entries cost more than the bounds of all pairs."""
+        size, vectors = self.vectors.shape[0], self.vectors
+        features = vectors.nnz / max(size, 1) if sp.issparse(vectors) else vectors.shape[1]
+        work = size * (features + 16.0 + self.dual_coef.shape[0])
+        return not self.pairwise or bool(work >= _WORTH_BOUNDS * self.intercept.size)
 
     @cached_property
     def _signed(self) -> bool:
@@ -315,28 +369,35 @@ class KernelModel:
     def _weight(self) -> Array:
         """Sum of the absolute coefficients of every problem, the largest being 1."""
         scaled = np.abs(self.dual_coef) / self._largest_coef
-        return self._sums([scaled[:, own].sum(axis=1, keepdims=True) for own in self._class_slices])
+        parts = np.stack([scaled[:, own].sum(axis=1, keepdims=True) for own in self._class_slices])
+        return pair_sums(parts) if self.pairwise else parts.sum(axis=0)
 
     @cached_property
-    def _float32(self) -> Any:
+    def _points32(self) -> Any:
         return self._packed(np.float32)
 
     @cached_property
+    def _expansion32(self) -> Any:
+        coef = np.ascontiguousarray(self.dual_coef / self._largest_coef, dtype=np.float32)
+        return _core.Expansion32(self._points32, coef, self.n_support, self.pairwise)
+
+    @cached_property
     def _largest_half_norm(self) -> float:
-        return float(self._float32.half_squared_norms().max())
+        return float(self._points32.half_squared_norms().max())
 
-    def _float32_parts(self, X: Any) -> Iterator[tuple[slice, list[Array], Array, Array]]:
-        """Blocks of rows of X: the sums of every class, half norms, and terms of an exponent."""
-        coef = self.dual_coef / self._largest_coef
-        for rows, packed, parts in self._parts(X, np.float32, coef):
+    def _float32_sums(self, X: Any) -> Iterator[tuple[slice, Array, Array, Array, Any]]:
+        """Blocks of rows of X: sums of all problems, S, half norms, and roots of d + 2."""
+        for rows in self._blocks(X, np.float32):
+            columns = self._columns(X[rows], np.float32, self._points32)
             terms = np.diff(X.indptr[rows.start : rows.stop + 1]) if sp.issparse(X) else X.shape[1]
-            yield rows, parts, packed.half_squared_norms(), np.sqrt(terms + 2.0)
+            values, sizes = self._expansion32.sums_and_sizes(columns, self.threads)
+            yield rows, values, sizes, columns.half_squared_norms(), np.sqrt(terms + 2.0)
 
-    def _codes(self, parts: list[Array], half_norms: Array, terms: Any) -> tuple[Codes, Mask]:
+    def _codes(
+        self, values: Array, size: Array, half_norms: Array, terms: Any
+    ) -> tuple[Codes, Mask]:
         """Class numbers from sums of float32 entries, and which of them are sure."""
         with np.errstate(all="ignore"):  # what is not finite is not sure
-            values = self._sums(parts)
-            size = self._sums([np.abs(part) for part in parts])
             bound = self._bound(size, half_norms + self._largest_half_norm, terms)
             codes, sure = self._rule(values, bound)
             rest = np.flatnonzero(~sure)

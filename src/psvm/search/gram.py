@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from psvm import _core
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
-from psvm.rows.sizes import MANY_FEATURES
+from psvm.rows.sizes import CHUNK_ENTRIES, MANY_FEATURES
 
 Array = npt.NDArray[np.float64]
 Gram = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -188,8 +188,10 @@ class GramSource:
 
     def _fill_exactly(self, training: TrainingKernel, out: Gram, threads: int) -> None:
         offset = self._offset(training, threads) if self.centred else np.zeros(self.size)
-        for begin in range(0, self.size, _BLOCK):
-            rows = np.arange(begin, min(begin + _BLOCK, self.size), dtype=np.int64)
+        # A function is called for as many rows as a temporary copy may have.
+        step = _BLOCK if self.kernel.of_features else max(_BLOCK, CHUNK_ENTRIES // self.size)
+        for begin in range(0, self.size, step):
+            rows = np.arange(begin, min(begin + step, self.size), dtype=np.int64)
             values = training.float64.rows(rows, threads)
             with np.errstate(over="ignore"):
                 out[rows] = values - offset[rows, None] - offset[None, :]

@@ -1,0 +1,69 @@
+#include "kernel/given_matrix.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include "bind/bind.hpp"
+#include "kernel/row_hashes.hpp"
+
+using namespace nanobind::literals;
+
+namespace psvm {
+namespace {
+
+// Entries below which a thread wakes up later than the work ends.
+constexpr std::size_t few_entries = 1'000'000;
+
+template <class S>
+void check_square(const Matrix<S>& values) {
+  if (values.shape(0) != values.shape(1)) throw nb::value_error("the matrix must be square");
+}
+
+template <class S>
+void bind_type(nb::module_& m) {
+  m.def(
+      "symmetry_of",
+      [](const Matrix<S>& values, int threads) {
+        check_square(values);
+        const DenseArray<S> matrix = dense_array(values);
+        const int used = values.size() < few_entries ? 1 : threads;
+        const Symmetry found =
+            without_lock(used, nullptr, [&](RunControl& run) { return symmetry_of(matrix, run); });
+        return std::pair(found.largest, found.difference);
+      },
+      "values"_a.noconvert(), "threads"_a);
+  m.def(
+      "submatrix_of",
+      [](const Matrix<S>& values, const Indices& rows,
+         const nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out, int threads) {
+        check_square(values);
+        check_rows(rows, static_cast<index_t>(values.shape(0)));
+        const std::size_t count = rows.shape(0);
+        if (out.shape(0) != count || out.shape(1) != count)
+          throw nb::value_error("out must have one row and column for each of the rows");
+        const DenseArray<S> matrix = dense_array(values);
+        double* to = out.data();
+        without_lock(out.size() < few_entries ? 1 : threads, nullptr,
+                     [&](RunControl& run) { submatrix_of(matrix, as_rows(rows), to, run); });
+      },
+      "values"_a.noconvert(), "rows"_a, "out"_a.noconvert(), "threads"_a);
+  m.def(
+      "hash_rows",
+      [](const Matrix<S>& x, const Vector<std::int32_t>& codes, int threads) {
+        if (codes.shape(0) != x.shape(0)) throw nb::value_error("there must be a code per row");
+        const DenseArray<S> rows = dense_array(x);
+        std::vector<std::uint64_t> hashes(x.shape(0));
+        without_lock(x.size() < few_entries ? 1 : threads, nullptr,
+                     [&](RunControl& run) { hash_rows(rows, codes.data(), hashes.data(), run); });
+        return to_numpy(std::move(hashes), {x.shape(0)});
+      },
+      "x"_a.noconvert(), "codes"_a, "threads"_a);
+}
+
+}  // namespace
+
+void bind_given_matrix(nb::module_& m) {
+  bind_type<float>(m);
+  bind_type<double>(m);
+}
+
+}  // namespace psvm

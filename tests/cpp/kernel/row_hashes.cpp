@@ -1,0 +1,42 @@
+#include "kernel/row_hashes.hpp"
+
+#include <set>
+
+#include "kernel/plain_kernels.hpp"
+
+namespace psvm {
+namespace {
+
+TEST(row_hashes, equal_rows_of_a_class_and_no_others) {
+  check::TestRun test(2);
+  for (index_t d : {1, 3, 4, 9}) {
+    const index_t n = 600;
+    std::vector<double> x(static_cast<std::size_t>(n * d));
+    for (index_t i = 0; i < n; ++i)  // row i equals row i + 300, but for the sign of its zeros
+      for (index_t k = 0; k < d; ++k)
+        x[static_cast<std::size_t>(i * d + k)] =
+            k == 0 ? static_cast<double>(i % 300) : (i < 300 ? 0.0 : -0.0);
+    std::vector<std::int32_t> codes(static_cast<std::size_t>(n), 0);
+    codes[0] = 1;
+    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(n));
+    hash_rows(DenseArray<double>{x.data(), n, d, d, 1}, codes.data(), hashes.data(), test.run);
+    CHECK_EQUAL((std::set<std::uint64_t>(hashes.begin(), hashes.end()).size()), std::size_t{301});
+    for (std::size_t i = 1; i < 300; ++i) CHECK_EQUAL(hashes[i], hashes[i + 300]);
+  }
+}
+
+TEST(row_hashes, strides_do_not_matter) {
+  check::TestRun test(1);
+  const std::vector<float> x = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+  const std::vector<float> turned = {1.0f, 4.0f, 2.0f, 5.0f, 3.0f, 6.0f};
+  const std::vector<std::int32_t> codes = {0, 1};
+  std::uint64_t a[2], b[2];
+  hash_rows(DenseArray<float>{x.data(), 2, 3, 3, 1}, codes.data(), a, test.run);
+  hash_rows(DenseArray<float>{turned.data(), 2, 3, 1, 2}, codes.data(), b, test.run);
+  CHECK_EQUAL(a[0], b[0]);
+  CHECK_EQUAL(a[1], b[1]);
+  CHECK(a[0] != a[1]);
+}
+
+}  // namespace
+}  // namespace psvm
