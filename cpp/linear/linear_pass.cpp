@@ -437,7 +437,7 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
   const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
     auto& sums = partial[static_cast<std::size_t>(part)];
     sums = empty_sums(orders, rows.features());
-    const auto scratch = std::make_unique<Scratch>();
+    const auto scratch = std::make_unique_for_overwrite<Scratch>();
     Chunk worker(rows, *scratch);
     for (index_t first = begin; first < end && !run.cancelled(); first += chunk) {
       const index_t last = std::min(first + chunk, end);

@@ -14,7 +14,7 @@ sign can be scaled down by that much.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -50,22 +50,25 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
     It says nothing (1, or infinite) where rounding may be all there is of P.
     """
     measured, magnitude = certificate.gap, certificate.magnitude
-    if not np.isfinite(measured):
+    if not math.isfinite(measured):
         return certificate
     least = magnitude - rounding.primal
-    if not (least > 0.0 and np.isfinite(rounding.difference)):
-        gap = np.inf
+    if not (least > 0.0 and math.isfinite(rounding.difference)):
+        gap = math.inf
     else:
         gap = (measured * magnitude + rounding.difference) / least * (1.0 + 8.0 * UNIT)
     if certificate.primal == magnitude:
         gap = min(gap, 1.0)  # the optimum is not negative
     stretch = rounding.stretch
-    return replace(
-        certificate,
-        primal=certificate.primal * stretch**2,
-        gap=gap,
-        intercept=certificate.intercept * stretch,
-        scale=certificate.scale * stretch,
+    return Certificate(
+        certificate.primal * stretch**2,
+        certificate.dual,
+        gap,
+        certificate.intercept * stretch,
+        certificate.scale * stretch,
+        certificate.measured,
+        magnitude,
+        certificate.squared_norm,
     )
 
 
@@ -195,52 +198,57 @@ def _of_hard_margin(
 class PairSums:
     """Sums over the rows at ``(w, b)`` and an alpha of its own, as a pass over them gives.
 
+    Arrays of one value per problem.
+
     Attributes
     ----------
-    lost, conjugate : float
+    lost, conjugate : ndarray
         Sums of ``cost xi^p`` and of conjugates.
-    rounding : float
+    rounding : ndarray
         What the errors of margins may add to P - D.
-    alpha, excess : float
+    alpha, excess : ndarray
         Sums of alpha and of ``alpha y``.
-    reach, pull : float
+    reach, pull : ndarray
         Sums of ``alpha |x|`` and of ``alpha |y (t - f - b)|``.
-    count : int
+    count : ndarray
         Rows.
     """
 
-    lost: float
-    conjugate: float
-    rounding: float
-    alpha: float
-    excess: float
-    reach: float
-    pull: float
-    count: int
+    lost: Array
+    conjugate: Array
+    rounding: Array
+    alpha: Array
+    excess: Array
+    reach: Array
+    pull: Array
+    count: Array
 
 
-def rounding_of_pair(w: Array, image: Array, sums: PairSums, p: float, balanced: bool) -> Rounding:
-    """Of a certificate of coefficients and an alpha of their own."""
-    n, d = float(sums.count), float(w.size)
-    depth = min(n, _MOST_IN_CHUNK + n / _FEWEST_IN_CHUNK) + 16.0
+def rounding_of_pairs(
+    w: Array, image: Array, sums: PairSums, p: float, balanced: bool
+) -> list[Rounding]:
+    """Of certificates of coefficients and an alpha of their own, one problem per row."""
+    n, d = sums.count, float(w.shape[1])
+    depth = np.minimum(n, _MOST_IN_CHUNK + n / _FEWEST_IN_CHUNK) + 16.0
     of_loss, of_conjugate = power_error(p)
-    off, image_error = float(np.linalg.norm(w - image)), (n + 4.0) * UNIT * sums.reach
-    image_error += UNIT * float(np.linalg.norm(w))
-    repair = 0.0
-    if balanced and sums.alpha > 0.0:
-        missed = abs(sums.excess) + (n + 4.0) * UNIT * sums.alpha
-        if missed > 0.25 * sums.alpha:
-            return Rounding(np.inf, np.inf)
-        share = 4.0 * missed / sums.alpha
-        repair = share * sums.pull + (share * sums.reach) ** 2
-    added = sums.rounding * (1.0 + 1e-3) + 2.0 * (of_loss + depth * UNIT) * sums.lost
-    difference = (
-        added
-        + off * image_error
-        + image_error**2
-        + (d + 8.0) * UNIT * off**2
-        + of_conjugate * sums.conjugate
-        + depth * UNIT * (sums.lost + sums.pull + sums.conjugate)
-        + repair
-    )
-    return Rounding(difference, added + (d + 8.0) * UNIT * float(w @ w))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        off = np.sqrt(np.einsum("ij,ij->i", w - image, w - image))
+        squared = np.einsum("ij,ij->i", w, w)
+        image_error = (n + 4.0) * UNIT * sums.reach + UNIT * np.sqrt(squared)
+        added = sums.rounding * (1.0 + 1e-3) + 2.0 * (of_loss + depth * UNIT) * sums.lost
+        difference = (
+            added
+            + off * image_error
+            + image_error**2
+            + (d + 8.0) * UNIT * off**2
+            + of_conjugate * sums.conjugate
+            + depth * UNIT * (sums.lost + sums.pull + sums.conjugate)
+        )
+        primal = added + (d + 8.0) * UNIT * squared
+        if balanced:
+            missed = np.abs(sums.excess) + (n + 4.0) * UNIT * sums.alpha
+            share = np.where(sums.alpha > 0.0, 4.0 * missed / sums.alpha, 0.0)
+            difference = difference + share * sums.pull + (share * sums.reach) ** 2
+            lost = share > 1.0  # more than can be repaired
+            difference, primal = np.where(lost, np.inf, difference), np.where(lost, np.inf, primal)
+    return [Rounding(*values) for values in zip(difference.tolist(), primal.tolist(), strict=True)]

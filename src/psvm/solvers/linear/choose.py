@@ -25,14 +25,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import best_intercept, certify_pair
+from psvm.mathematics.certificate import Certificate, best_intercept, certify_pairs
 from psvm.mathematics.problem import LinearProblems, LinearStart
-from psvm.mathematics.rounding import UNIT, PairSums, Rounding, rounding_of_pair, with_rounding
+from psvm.mathematics.rounding import UNIT, PairSums, Rounding, rounding_of_pairs, with_rounding
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
+from psvm.solvers.linear.at_once import solve_at_once, worth_solving_at_once
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 from psvm.solvers.linear.newton import ROUNDING
@@ -109,6 +110,10 @@ def solve_linear(
     name, why = (
         choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
     )
+    if solver == "auto" and on_round is None and all(start is None for start in starts):
+        if worth_solving_at_once(rows, problems, summary):
+            solutions = solve_at_once(rows[0], problems, summary, budget, threads)
+            return _everywhere(solutions, used)
     cancel = _core.Cancel()
     numbers = range(len(problems.signs))
     passes = BlockPasses(rows, problems, numbers, threads, summary.shift, cancel)
@@ -127,11 +132,18 @@ def solve_linear(
             ends = descent.run(threads=1 if in_order else threads)
             ends |= _finish(passes, summary, ends, ledgers, small=small, in_order=in_order)
         solutions = _certified(passes, ends, ledgers, small=small)
-    if used is not None:
-        everywhere = np.zeros((len(solutions), used.size))
-        everywhere[:, used] = [solution.w for solution in solutions]
-        solutions = [replace(s, w=w) for s, w in zip(solutions, everywhere, strict=True)]
-    return solutions
+    return _everywhere(solutions, used)
+
+
+def _everywhere(
+    solutions: list[Solution], used: npt.NDArray[np.bool_] | None
+) -> list[Solution]:
+    """Solutions over the used columns as those over all columns."""
+    if used is None:
+        return solutions
+    everywhere = np.zeros((len(solutions), used.size))
+    everywhere[:, used] = [solution.w for solution in solutions]
+    return [replace(s, w=w) for s, w in zip(solutions, everywhere, strict=True)]
 
 
 def _finish(
@@ -219,38 +231,53 @@ def _certified(
             for t, end in ends.items()
         }
     )
-    solutions = []
-    for t, end in sorted(ends.items()):
-        sums = answers[t]
-        violated = problems.hard_margin and not sums.smallest_margin >= 1.0 - 1e-9
-        image = sums.dual.image[1] - sums.dual.image[0]
-        certificate = certify_pair(
-            end.w, end.b, image, lost=np.inf if violated else sums.loss, terms=sums.terms
+    numbers = sorted(ends)
+    certificates = _certificates(passes, numbers, ends, answers)
+    return [
+        ledgers[t].closed(
+            Solution(partial(passes.best_alpha, t), certificate, ends[t].status, w=ends[t].w)
         )
-        certificate = with_rounding(certificate, _rounding(passes, t, end.w, image, sums))
-        solution = Solution(partial(passes.best_alpha, t), certificate, end.status, w=end.w)
-        solutions.append(ledgers[t].closed(solution))
-    return solutions
+        for t, certificate in zip(numbers, certificates, strict=True)
+    ]
 
 
-def _rounding(passes: BlockPasses, t: int, w: Array, image: Array, sums: Sums) -> Rounding:
-    """What rounding may have done to the certificate of a problem."""
-    problems, dual = passes.problems, sums.dual
-    pair = PairSums(
-        lost=sums.loss,
-        conjugate=float(dual.conjugate.sum()),
-        rounding=sums.rounding,
-        alpha=float(dual.alpha.sum()),
-        excess=float(dual.alpha[1] - dual.alpha[0]),
-        reach=sums.reach,
-        pull=sums.pull,
-        count=passes.count(t),
+def _certificates(
+    passes: BlockPasses,
+    numbers: Sequence[int],
+    ends: Mapping[int, BestPair],
+    answers: Mapping[int, Sums],
+) -> list[Certificate]:
+    """Certificates with what rounding may have done to them."""
+    problems, sums = passes.problems, [answers[t] for t in numbers]
+    w = np.array([ends[t].w for t in numbers])
+    b = np.array([ends[t].b for t in numbers])
+    image = np.array([one.dual.image[1] - one.dual.image[0] for one in sums])
+    lost = np.array([one.loss for one in sums])
+    violated = [problems.hard_margin and not one.smallest_margin >= 1.0 - 1e-9 for one in sums]
+    pairs = PairSums(
+        lost=lost,
+        conjugate=np.array([float(one.dual.conjugate.sum()) for one in sums]),
+        rounding=np.array([one.rounding for one in sums]),
+        alpha=np.array([float(one.dual.alpha.sum()) for one in sums]),
+        excess=np.array([float(one.dual.alpha[1] - one.dual.alpha[0]) for one in sums]),
+        reach=np.array([one.reach for one in sums]),
+        pull=np.array([one.pull for one in sums]),
+        count=np.array([float(passes.count(t)) for t in numbers]),
     )
     p = 1.0 if problems.hard_margin else problems.loss.p
-    rounding = rounding_of_pair(w, image, pair, p, problems.fit_intercept)
-    if not problems.hard_margin:
-        return rounding
-    # P is that of w divided by its smallest margin.
+    terms = np.array([one.terms for one in sums])
+    found = certify_pairs(w, b, image, np.where(violated, np.inf, lost), terms)
+    roundings = rounding_of_pairs(w, image, pairs, p, problems.fit_intercept)
+    if problems.hard_margin:
+        roundings = [
+            _of_hard_margin(one, rounding, own)
+            for one, rounding, own in zip(sums, roundings, w, strict=True)
+        ]
+    return [with_rounding(*of_one) for of_one in zip(found, roundings, strict=True)]
+
+
+def _of_hard_margin(sums: Sums, rounding: Rounding, w: Array) -> Rounding:
+    """P is that of w divided by its smallest margin."""
     smallest = sums.smallest_margin - sums.margin_error
     if smallest <= 0.5:
         return Rounding(np.inf, np.inf)

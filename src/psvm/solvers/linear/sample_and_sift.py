@@ -72,6 +72,15 @@ def solve_newton(
     return ends
 
 
+def sample_pays(problems: LinearProblems, summary: RowSummary) -> bool:
+    """Whether a problem has so many rows that a sample pays."""
+    if problems.hard_margin:
+        return False
+    taking_part = float(np.mean(problems.signs != 0)) * summary.rows
+    many = taking_part >= _ROWS_PER_FEATURE * (summary.features + 1)
+    return many and summary.entries * taking_part >= _ENTRIES
+
+
 @dataclass
 class _Newton:
     passes: BlockPasses
@@ -174,12 +183,7 @@ class _Newton:
     @property
     def many_rows(self) -> bool:
         """Whether a problem has so many rows that a sample pays."""
-        if self.problems.hard_margin:
-            return False
-        d = self.summary.features
-        taking_part = float(np.mean(self.problems.signs != 0)) * self.summary.rows
-        entries = self.summary.entries * taking_part
-        return taking_part >= _ROWS_PER_FEATURE * (d + 1) and entries >= _ENTRIES
+        return sample_pays(self.problems, self.summary)
 
     def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], float]:
         """Begin at the solutions of a sample; also the distance they are to be trusted to."""

@@ -1,0 +1,282 @@
+#include "linear/at_once.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "linear/coordinate_descent.hpp"
+#include "linear/newton.hpp"
+#include "loss/intercept.hpp"
+
+namespace psvm {
+
+namespace {
+
+// Nanoseconds of the parts of a solver: of a row and of an entry in a pass of coordinate descent; in
+// a pass of Newton's method; of a product in a Gram matrix, and in a Cholesky factor.
+constexpr double descent_row = 25.0, descent_entry = 0.7;
+constexpr double newton_row = 15.0, newton_entry = 0.4;
+constexpr double gram_product = 0.12, factor_product = 0.2;
+// Steps of Newton's method from a cold start.
+double usual_steps(double p) { return p == 1.0 ? 20.0 : p < 2.0 ? 12.0 : 7.0; }
+// Passes of coordinate descent before which nothing can be said.
+constexpr double fewest_passes = 10.0;
+constexpr double most_passes = 3000.0;
+// Work, in nanoseconds, below which a second thread is not worth waking.
+constexpr double worth_a_thread = 3e5;
+
+double trust_in(double gap) { return 1.0 / std::sqrt(std::clamp(gap, 1e-12, 1.0)); }
+
+struct Prices {
+  double descent_pass, newton_step, usual_steps;
+
+  Prices(double n, double entries, double d, double p) : usual_steps(psvm::usual_steps(p)) {
+    descent_pass = n * (descent_row + 2.0 * descent_entry * entries);
+    newton_step = 2.0 * n * (newton_row + 2.0 * newton_entry * entries) +
+                  gram_product * n * entries * entries / 2.0 + factor_product * d * d * d / 3.0;
+  }
+  // Passes of coordinate descent that cost as much as Newton's method.
+  double passes() const { return usual_steps * newton_step / descent_pass; }
+};
+
+class OneProblem {
+ public:
+  OneProblem(const FeatureRows& features, const LinearRows& rows, const ProblemsAtOnce& problems,
+             index_t t, const std::vector<row_t>& members, const Budget& budget, RunControl& run)
+      : features_(features),
+        rows_(rows),
+        problems_(problems),
+        budget_(budget),
+        run_(run),
+        signs_(problems.signs + t * problems.classes,
+               problems.signs + (t + 1) * problems.classes),
+        share_(static_cast<index_t>(members.size()) == problems.block.size ? std::vector<row_t>()
+                                                                           : members,
+               problems.block, signs_),
+        problem_{problems.p, problems.fit_intercept, problems.shift, problems.largest, 1.0, 0.0} {
+    solved_.rows = members;
+    prices();
+  }
+
+  SolvedProblem solve() {
+    const Prices prices(static_cast<double>(share_.count()), rows_.entries(),
+                        static_cast<double>(rows_.features()), problems_.p);
+    // Where Newton polishes anyway, a good start saves it half of its steps.
+    const double passes =
+        std::min(prices.passes() * (problems_.exact ? 0.5 : 1.0), most_passes);
+    NewtonStart start;
+    start.w.assign(static_cast<std::size_t>(rows_.features()), 0.0);
+    bool done = false;
+    if (passes >= fewest_passes) done = descend(passes, start);
+    if (!done) newton(start);
+    certify();
+    solved_.alpha.assign(share_.best.get(), share_.best.get() + share_.count());
+    return std::move(solved_);
+  }
+
+ private:
+  // Median of the costs, and P at w = 0 and b = 0.
+  void prices() {
+    std::vector<double> costs;
+    const PNormHinge loss(problems_.p);
+    for (index_t k = 0; k < share_.count(); ++k) {
+      const row_t row = share_.row(k);
+      const double cost = problems_.block.cost[row];
+      costs.push_back(cost);
+      const double goal = problems_.block.target ? sign(row) * problems_.block.target[row] : 1.0;
+      problem_.total_cost += loss.value(goal, cost);
+    }
+    const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
+    std::nth_element(costs.begin(), middle, costs.end());
+    problem_.typical_cost = *middle;
+  }
+
+  double sign(row_t row) const {
+    return signs_[static_cast<std::size_t>(problems_.block.codes[row])];
+  }
+
+  // Coordinate descent, for about so many passes. True if it solved the problem; else Newton begins
+  // where it ended.
+  bool descend(double passes, NewtonStart& start) {
+    std::vector<double> y, cost, target;
+    std::vector<std::int64_t> place;
+    for (index_t k = 0; k < share_.count(); ++k) {
+      const row_t row = share_.row(k);
+      y.push_back(sign(row));
+      cost.push_back(problems_.block.cost[row]);
+      if (problems_.block.target) target.push_back(problems_.block.target[row]);
+      if (share_.count() < problems_.block.size) place.push_back(row);
+    }
+    const CoordinateProblem problem{share_.count(),
+                                    y.data(),
+                                    target.empty() ? nullptr : target.data(),
+                                    cost.data(),
+                                    place.empty() ? nullptr : place.data(),
+                                    problems_.p,
+                                    problems_.fit_intercept};
+    Budget budget = budget_;
+    const auto limit = static_cast<index_t>(passes);
+    budget.max_iter = budget_.max_iter < 0 ? limit : std::min(limit, budget_.max_iter);
+    // Stop where the passes to come, at the rate so far, would cost more than Newton.
+    RoundRecord last{};
+    const OnRound hopeless = [&](const RoundRecord& now) {
+      const RoundRecord before = std::exchange(last, now);
+      if (now.iteration < static_cast<index_t>(fewest_passes)) return false;
+      const double rate = std::log(before.gap / now.gap) /
+                          static_cast<double>(now.iteration - before.iteration);
+      return !(rate > 0.0 && std::log(now.gap / budget.tol) / rate <= passes);
+    };
+    const std::vector<double> nothing(y.size(), 0.0);
+    CoordinateResult end =
+        solve_coordinate_descent(features_, problem, nothing, budget, hopeless, run_);
+    const double factors[2] = {1.0, 1.0};
+    share_.keep_best(end.alpha.data(), factors);
+    std::copy(end.alpha.begin(), end.alpha.end(), share_.centre.get());
+    solved_.descent = std::move(end.history);
+    solved_.descent_passes = end.iterations;
+    solved_.w = end.w;
+    solved_.b = end.intercept;
+    solved_.status = end.status;
+    const RoundRecord& found = solved_.descent.back();
+    const bool limited = budget_.max_iter >= 0 && end.iterations >= budget_.max_iter;
+    if (end.status == "max_time" || (end.status == "max_iter" && limited)) return true;
+    if (end.status == "converged" && !problems_.exact) return true;
+    start.w = std::move(end.w);
+    start.b = end.intercept;
+    start.centre = Centre::keep;
+    start.sigma = first_sigma(problem_) * trust_in(found.gap);
+    start.has_best = true;
+    start.primal = found.primal;
+    start.dual = found.dual;
+    return false;
+  }
+
+  void newton(const NewtonStart& start) {
+    Budget budget = budget_;
+    if (problems_.exact) budget.tol = as_good_as_rounding;
+    if (budget.max_iter >= 0) budget.max_iter -= solved_.descent_passes;
+    NewtonResult end = solve_newton(rows_, share_, problem_, start, budget, run_);
+    solved_.newton = std::move(end.history);
+    solved_.newton_steps = end.iterations;
+    solved_.w = std::move(end.w);
+    solved_.b = end.b;
+    solved_.status = end.status;
+  }
+
+  void certify() {
+    if (problems_.exact && problems_.fit_intercept) solved_.b = best_intercept();
+    PassOrder order;
+    order.share = &share_;
+    order.kind = PassKind::certify;
+    order.envelope = {problems_.p, infinity, false};
+    order.direction = solved_.w;
+    order.b = solved_.b;
+    solved_.sums = std::move(run_pass(rows_, {order}, run_)[0]);
+  }
+
+  // Where the best intercepts are an interval, the middle does not depend on rounding.
+  double best_intercept() {
+    const auto n = static_cast<std::size_t>(share_.count());
+    std::vector<double> decision(n);
+    rows_.dots(solved_.rows.data(), share_.count(), solved_.w.data(), decision.data());
+    for (const double value : decision)
+      if (!std::isfinite(value)) return solved_.b;
+    const auto row = [&](std::size_t k) {
+      const row_t i = solved_.rows[k];
+      const double y = sign(i), target = problems_.block.target ? problems_.block.target[i] : y;
+      return ThresholdRow{target - decision[k], problems_.block.cost[i], y};
+    };
+    return InterceptSearch().best(PNormHinge(problems_.p), n, row, solved_.b, {});
+  }
+
+  const FeatureRows& features_;
+  const LinearRows& rows_;
+  const ProblemsAtOnce& problems_;
+  const Budget& budget_;
+  RunControl& run_;
+  const std::vector<std::int8_t> signs_;
+  Share share_;
+  NewtonProblem problem_;
+  SolvedProblem solved_;
+};
+
+// The rows of every problem: those of its classes, ascending, less those without a cost.
+class Members {
+ public:
+  explicit Members(const ProblemsAtOnce& problems)
+      : problems_(problems), of_class_(static_cast<std::size_t>(problems.classes)) {
+    for (index_t i = 0; i < problems.block.size; ++i) {
+      if (!(problems.block.cost[i] > 0.0)) continue;
+      of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(
+          static_cast<row_t>(i));
+      all_.push_back(static_cast<row_t>(i));
+    }
+  }
+
+  std::vector<row_t> of(index_t t) const {
+    const std::int8_t* signs = problems_.signs + t * problems_.classes;
+    if (std::find(signs, signs + problems_.classes, 0) == signs + problems_.classes) return all_;
+    std::vector<row_t> rows;
+    for (index_t c = 0; c < problems_.classes; ++c) {
+      if (signs[c] == 0) continue;
+      const auto& own = of_class_[static_cast<std::size_t>(c)];
+      const auto before = static_cast<std::ptrdiff_t>(rows.size());
+      rows.insert(rows.end(), own.begin(), own.end());
+      std::inplace_merge(rows.begin(), rows.begin() + before, rows.end());
+    }
+    return rows;
+  }
+
+ private:
+  const ProblemsAtOnce& problems_;
+  std::vector<std::vector<row_t>> of_class_;
+  std::vector<row_t> all_;
+};
+
+}  // namespace
+
+std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const LinearRows& rows,
+                                         const ProblemsAtOnce& problems, const Budget& budget,
+                                         RunControl& run) {
+  const Members members(problems);
+  std::vector<SolvedProblem> solved(static_cast<std::size_t>(problems.problems));
+  const auto caller = std::this_thread::get_id();
+  const auto solve = [&](std::ptrdiff_t t, RunControl& own) {
+    Budget left = budget;
+    const double began = run.seconds();
+    left.max_time -= began;
+    // What others have left over is shared among those to come.
+    if (std::isfinite(left.max_effort))
+      left.max_effort =
+          std::max(left.max_effort - run.effort(), 0.0) / static_cast<double>(problems.problems - t);
+    const auto own_rows = members.of(t);
+    SolvedProblem& one = solved[static_cast<std::size_t>(t)];
+    one = OneProblem(features, rows, problems, t, own_rows, left, own).solve();
+    one.began = began;
+  };
+  if (problems.problems == 1) {
+    solve(0, run);
+    return solved;
+  }
+  const Prices prices(static_cast<double>(rows.size()), rows.entries(),
+                      static_cast<double>(rows.features()), problems.p);
+  const auto solve_alone = [&](std::ptrdiff_t t) {
+    std::atomic<bool> cancel{false};
+    const auto poll = [&] {
+      if (std::this_thread::get_id() == caller) run.check();
+      return run.cancelled();
+    };
+    RunControl own(1, poll, &cancel);
+    solve(t, own);
+  };
+  const double work = static_cast<double>(problems.problems) * prices.usual_steps *
+                      std::min(prices.newton_step, 10.0 * prices.descent_pass);
+  if (work < worth_a_thread)
+    for (index_t t = 0; t < problems.problems; ++t) solve_alone(t);
+  else
+    run.parallel_for(problems.problems, solve_alone);
+  return solved;
+}
+
+}  // namespace psvm
