@@ -1,6 +1,8 @@
 // All problems of a linear fit in one call: arrays in, arrays out.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
 
@@ -17,27 +19,27 @@ using Rows2 = nb::ndarray<const S, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::size_t many(index_t n) { return static_cast<std::size_t>(n); }
 
-// The records of a solver, numbered through all solvers of a problem.
-void append(nb::list& out, const std::vector<RoundRecord>& history, index_t before, double began,
-            const char* solver) {
-  for (const RoundRecord& record : history) {
-    nb::dict d = as_dict(record);
-    d["iteration"] = record.iteration + before;
-    d["seconds"] = record.seconds + began;
-    d["solver"] = solver;
-    out.append(d);
-  }
+nb::dict as_dict(const ToldRecord& told, const char* const* why) {
+  nb::dict d = as_dict(told.record);
+  d["solver"] = told.newton ? "semismooth_newton" : "coordinate_descent";
+  if (told.why != Why::known) d["why"] = why[static_cast<int>(told.why)];
+  return d;
+}
+
+auto as_tuple(const PairCertificate& proof) {
+  return nb::make_tuple(proof.primal, proof.dual, proof.measured, proof.gap, proof.stretch);
 }
 
 nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                const Vector<double>& cost, const Rows2<std::int8_t>& signs,
-               std::optional<Vector<double>> target, double p, bool fit_intercept,
-               std::optional<Vector<double>> shift, double largest, bool exact,
-               const Budget& budget, int threads, Cancel* cancel) {
+               std::optional<Vector<double>> target, double p, bool fit_intercept, bool exact,
+               std::pair<double, double> power_error, const Budget& budget,
+               const std::tuple<std::string, std::string, std::string>& why,
+               const nb::object& on_round, int threads) {
   const index_t n = block.rows->size(), d = block.rows->features();
   if (codes.shape(0) != many(n) || cost.shape(0) != many(n) ||
-      (target && target->shape(0) != many(n)) || (shift && shift->shape(0) != many(d)))
-    throw nb::value_error("every row needs a class, a cost and a target, every feature a shift");
+      (target && target->shape(0) != many(n)))
+    throw nb::value_error("every row needs a class, a cost and a target");
   for (std::size_t i = 0; i < many(n); ++i)
     if (codes.data()[i] < 0 || many(codes.data()[i]) >= signs.shape(1) ||
         !(cost.data()[i] >= 0.0) || std::isinf(cost.data()[i]))
@@ -48,67 +50,81 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                                 static_cast<index_t>(signs.shape(1)),
                                 p,
                                 fit_intercept,
-                                shift ? shift->data() : nullptr,
-                                largest,
-                                exact};
-  std::vector<SolvedProblem> solved = without_lock(threads, cancel, [&](RunControl& run) {
-    return solve_at_once(block.features, *block.rows, problems, budget, run);
+                                exact,
+                                {power_error.first, power_error.second}};
+  const char* const reasons[] = {std::get<0>(why).c_str(), std::get<1>(why).c_str(),
+                                 std::get<2>(why).c_str()};
+  Tell tell;
+  if (!on_round.is_none())
+    tell = [&](index_t t, const ToldRecord& record) {
+      nb::gil_scoped_acquire lock;
+      return nb::cast<bool>(on_round(t, as_dict(record, reasons)));
+    };
+  std::vector<SolvedProblem> solved = without_lock(threads, nullptr, [&](RunControl& run) {
+    return solve_at_once(block.features, *block.rows, problems, budget, tell, run);
   });
   const std::size_t count = solved.size();
-  // Of each problem, in this order; see psvm.solvers.linear.at_once.
-  constexpr std::size_t columns = 11;
-  std::vector<double> w, image, sums, alpha;
+  std::vector<double> w, alpha;
   std::vector<row_t> rows;
   std::vector<std::int64_t> starts{0};
-  std::vector<std::int32_t> iterations;
-  nb::list statuses, histories;
+  nb::list proofs, intercepts, statuses, iterations, histories;
   for (SolvedProblem& one : solved) {
-    const DualSums& dual = one.sums.dual;
     w.insert(w.end(), one.w.begin(), one.w.end());
-    for (std::size_t j = 0; j < many(d); ++j) image.push_back(dual.image[1][j] - dual.image[0][j]);
-    const double values[columns] = {one.b,
-                                    one.sums.loss,
-                                    one.sums.terms,
-                                    dual.conjugate[0] + dual.conjugate[1],
-                                    one.sums.rounding,
-                                    dual.alpha[0] + dual.alpha[1],
-                                    dual.alpha[1] - dual.alpha[0],
-                                    one.sums.reach,
-                                    one.sums.pull,
-                                    static_cast<double>(one.rows.size()),
-                                    one.began};
-    sums.insert(sums.end(), values, values + columns);
     alpha.insert(alpha.end(), one.alpha.begin(), one.alpha.end());
     rows.insert(rows.end(), one.rows.begin(), one.rows.end());
     starts.push_back(static_cast<std::int64_t>(rows.size()));
-    iterations.push_back(static_cast<std::int32_t>(one.descent_passes + one.newton_steps));
+    proofs.append(as_tuple(one.proof));
+    intercepts.append(one.b);
     statuses.append(one.status);
+    iterations.append(one.iterations);
     nb::list history;
-    append(history, one.descent, 0, one.began, "coordinate_descent");
-    append(history, one.newton, one.descent_passes, one.began, "semismooth_newton");
+    for (const ToldRecord& record : one.history) history.append(as_dict(record, reasons));
     histories.append(history);
     one = {};
   }
   nb::dict out;
   out["w"] = to_numpy(std::move(w), {count, many(d)});
-  out["image"] = to_numpy(std::move(image), {count, many(d)});
-  out["sums"] = to_numpy(std::move(sums), {count, columns});
   const std::size_t stored = alpha.size();
   out["alpha"] = to_numpy(std::move(alpha), {stored});
   out["rows"] = to_numpy(std::move(rows), {stored});
   out["starts"] = to_numpy(std::move(starts), {count + 1});
-  out["n_iter"] = to_numpy(std::move(iterations), {count});
+  out["proof"] = proofs;
+  out["b"] = intercepts;
+  out["n_iter"] = iterations;
   out["status"] = statuses;
   out["history"] = histories;
   return out;
+}
+
+auto certify(const Vector<double>& w, const Vector<double>& image, const nb::dict& values,
+             index_t count, bool balanced, bool hard, std::pair<double, double> power_error) {
+  if (image.shape(0) != w.shape(0)) throw nb::value_error("every coefficient needs an image");
+  const auto value = [&](const char* name) { return nb::cast<double>(values[name]); };
+  PassSums sums;
+  sums.dual.image[0].assign(w.shape(0), 0.0);
+  sums.dual.image[1].assign(image.data(), image.data() + image.shape(0));
+  sums.dual.alpha[0] = value("alpha_minus");
+  sums.dual.alpha[1] = value("alpha_plus");
+  sums.dual.conjugate[1] = value("conjugate");
+  sums.loss = value("loss");
+  sums.terms = value("terms");
+  sums.rounding = value("rounding");
+  sums.reach = value("reach");
+  sums.pull = value("pull");
+  sums.margin_error = value("margin_error");
+  sums.smallest_margin = value("smallest_margin");
+  return as_tuple(certify_pair(sums, w.data(), static_cast<index_t>(w.shape(0)), count, balanced,
+                               hard, {power_error.first, power_error.second}));
 }
 
 }  // namespace
 
 void bind_at_once(nb::module_& m) {
   m.def("solve_at_once", &solve, "rows"_a, "codes"_a, "cost"_a, "signs"_a, "target"_a.none(), "p"_a,
-        "fit_intercept"_a, "shift"_a.none(), "largest"_a, "exact"_a, "budget"_a, "threads"_a,
-        "cancel"_a.none() = nb::none());
+        "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a, "why"_a, "on_round"_a.none(),
+        "threads"_a);
+  m.def("certify_pair", &certify, "w"_a, "image"_a, "values"_a, "count"_a, "balanced"_a, "hard"_a,
+        "power_error"_a);
 }
 
 }  // namespace psvm

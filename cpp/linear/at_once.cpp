@@ -1,11 +1,14 @@
 #include "linear/at_once.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <thread>
 
 #include "linear/coordinate_descent.hpp"
+#include "linear/coordinate_rows.hpp"
 #include "linear/newton.hpp"
 #include "loss/intercept.hpp"
 
@@ -22,56 +25,118 @@ constexpr double gram_product = 0.12, factor_product = 0.2;
 double usual_steps(double p) { return p == 1.0 ? 20.0 : p < 2.0 ? 12.0 : 7.0; }
 // Passes of coordinate descent before which nothing can be said.
 constexpr double fewest_passes = 10.0;
+// ... and those that it has to be worth, for its own preparations cost as much as ten.
+constexpr double worth_descent = 20.0;
 constexpr double most_passes = 3000.0;
 // Work, in nanoseconds, below which a second thread is not worth waking.
-constexpr double worth_a_thread = 3e5;
+constexpr double worth_a_thread = 2e6;
 
 double trust_in(double gap) { return 1.0 / std::sqrt(std::clamp(gap, 1e-12, 1.0)); }
 
+// Of rows as they are stored: sparse ones are met entry by entry.
 struct Prices {
   double descent_pass, newton_step, usual_steps;
 
-  Prices(double n, double entries, double d, double p) : usual_steps(psvm::usual_steps(p)) {
-    descent_pass = n * (descent_row + 2.0 * descent_entry * entries);
-    newton_step = 2.0 * n * (newton_row + 2.0 * newton_entry * entries) +
-                  gram_product * n * entries * entries / 2.0 + factor_product * d * d * d / 3.0;
+  Prices(double n, double entries, double d, double p, bool sparse)
+      : usual_steps(psvm::usual_steps(p)) {
+    const double factor = sparse ? 3.0 : 1.0;
+    descent_pass = n * (descent_row + 2.0 * factor * descent_entry * entries);
+    newton_step = 2.0 * n * (newton_row + 2.0 * factor * newton_entry * entries) +
+                  factor * gram_product * n * entries * entries + factor_product * d * d * d / 3.0;
   }
   // Passes of coordinate descent that cost as much as Newton's method.
   double passes() const { return usual_steps * newton_step / descent_pass; }
 };
 
+// What the solvers need to know of the features: about their mean, which only dense rows are rid of,
+// and about the largest squared norm of a row less that. By a look at some rows.
+struct Look {
+  std::vector<double> shift;
+  double largest = 0.0;
+  bool sparse = false;
+
+  template <class S>
+  void at(const DenseArray<S>& rows, bool centred) {
+    const index_t step = step_of(rows.rows);
+    if (centred) {
+      shift.assign(static_cast<std::size_t>(rows.columns), 0.0);
+      double count = 0.0;
+      for (index_t i = 0; i < rows.rows; i += step, ++count)
+        for (index_t j = 0; j < rows.columns; ++j)
+          shift[static_cast<std::size_t>(j)] += rows.data[i * rows.row_stride + j];
+      for (double& value : shift) value /= count;
+    }
+    for (index_t i = 0; i < rows.rows; i += step) {
+      double sum = 0.0;
+      for (index_t j = 0; j < rows.columns; ++j) {
+        const double x = rows.data[i * rows.row_stride + j];
+        const double off = centred ? x - shift[static_cast<std::size_t>(j)] : x;
+        sum += off * off;
+      }
+      largest = std::max(largest, sum);
+    }
+  }
+  template <class S, class I>
+  void at(const SparseArray<S, I>& rows, bool) {
+    sparse = true;
+    for (index_t i = 0; i < rows.rows; i += step_of(rows.rows))
+      largest = std::max(largest, squared_norm(rows, i));
+  }
+
+ private:
+  static index_t step_of(index_t rows) { return std::max<index_t>(1, rows / 2000); }
+};
+
+Look look_at(const FeatureRows& features, bool centred) {
+  Look look;
+  std::visit([&](const auto& rows) { look.at(rows, centred); }, features);
+  if (!(look.largest > 0.0)) look.largest = 1.0;
+  return look;
+}
+
 class OneProblem {
  public:
   OneProblem(const FeatureRows& features, const LinearRows& rows, const ProblemsAtOnce& problems,
-             index_t t, const std::vector<row_t>& members, const Budget& budget, RunControl& run)
+             index_t t, const std::vector<row_t>& members, const Look& look, const Budget& budget,
+             double began, const Tell& tell, RunControl& run)
       : features_(features),
         rows_(rows),
         problems_(problems),
+        t_(t),
+        look_(look),
         budget_(budget),
+        began_(began),
+        tell_(tell),
         run_(run),
-        signs_(problems.signs + t * problems.classes,
-               problems.signs + (t + 1) * problems.classes),
+        signs_(problems.signs + t * problems.classes, problems.signs + (t + 1) * problems.classes),
         share_(static_cast<index_t>(members.size()) == problems.block.size ? std::vector<row_t>()
                                                                            : members,
                problems.block, signs_),
-        problem_{problems.p, problems.fit_intercept, problems.shift, problems.largest, 1.0, 0.0} {
+        problem_{problems.p,
+                 problems.fit_intercept,
+                 look.shift.empty() ? nullptr : look.shift.data(),
+                 look.largest,
+                 1.0,
+                 0.0} {
     solved_.rows = members;
+    share_.gather();
     prices();
   }
 
   SolvedProblem solve() {
     const Prices prices(static_cast<double>(share_.count()), rows_.entries(),
-                        static_cast<double>(rows_.features()), problems_.p);
+                        static_cast<double>(rows_.features()), problems_.p, look_.sparse);
     // Where Newton polishes anyway, a good start saves it half of its steps.
-    const double passes =
-        std::min(prices.passes() * (problems_.exact ? 0.5 : 1.0), most_passes);
+    const double passes = std::min(prices.passes() * (problems_.exact ? 0.5 : 1.0), most_passes);
     NewtonStart start;
     start.w.assign(static_cast<std::size_t>(rows_.features()), 0.0);
     bool done = false;
-    if (passes >= fewest_passes) done = descend(passes, start);
+    if (passes >= worth_descent) done = descend(passes, start);
     if (!done) newton(start);
     certify();
     solved_.alpha.assign(share_.best.get(), share_.best.get() + share_.count());
+    for (char& letter : solved_.status)
+      letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     return std::move(solved_);
   }
 
@@ -90,6 +155,19 @@ class OneProblem {
     const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
     std::nth_element(costs.begin(), middle, costs.end());
     problem_.typical_cost = *middle;
+  }
+
+  // Puts a round on record; true if it is to be the last.
+  bool told(RoundRecord record, bool newton) {
+    Why why = Why::known;
+    if (solved_.history.empty())
+      why = newton ? Why::newton : Why::descent;
+    else if (newton && !solved_.history.back().newton)
+      why = Why::after_descent;
+    record.iteration += solved_.iterations;
+    record.seconds += began_;
+    solved_.history.push_back({record, newton, why});
+    return tell_ && tell_(t_, solved_.history.back());
   }
 
   double sign(row_t row) const {
@@ -120,11 +198,14 @@ class OneProblem {
     budget.max_iter = budget_.max_iter < 0 ? limit : std::min(limit, budget_.max_iter);
     // Stop where the passes to come, at the rate so far, would cost more than Newton.
     RoundRecord last{};
+    bool asked = false;
     const OnRound hopeless = [&](const RoundRecord& now) {
       const RoundRecord before = std::exchange(last, now);
+      asked = told(now, false);
+      if (asked) return true;
       if (now.iteration < static_cast<index_t>(fewest_passes)) return false;
-      const double rate = std::log(before.gap / now.gap) /
-                          static_cast<double>(now.iteration - before.iteration);
+      const double rate =
+          std::log(before.gap / now.gap) / static_cast<double>(now.iteration - before.iteration);
       return !(rate > 0.0 && std::log(now.gap / budget.tol) / rate <= passes);
     };
     const std::vector<double> nothing(y.size(), 0.0);
@@ -133,14 +214,13 @@ class OneProblem {
     const double factors[2] = {1.0, 1.0};
     share_.keep_best(end.alpha.data(), factors);
     std::copy(end.alpha.begin(), end.alpha.end(), share_.centre.get());
-    solved_.descent = std::move(end.history);
-    solved_.descent_passes = end.iterations;
+    solved_.iterations = end.iterations;
     solved_.w = end.w;
     solved_.b = end.intercept;
     solved_.status = end.status;
-    const RoundRecord& found = solved_.descent.back();
+    const RoundRecord& found = end.history.back();
     const bool limited = budget_.max_iter >= 0 && end.iterations >= budget_.max_iter;
-    if (end.status == "max_time" || (end.status == "max_iter" && limited)) return true;
+    if (asked || end.status == "max_time" || (end.status == "max_iter" && limited)) return true;
     if (end.status == "converged" && !problems_.exact) return true;
     start.w = std::move(end.w);
     start.b = end.intercept;
@@ -155,10 +235,10 @@ class OneProblem {
   void newton(const NewtonStart& start) {
     Budget budget = budget_;
     if (problems_.exact) budget.tol = as_good_as_rounding;
-    if (budget.max_iter >= 0) budget.max_iter -= solved_.descent_passes;
-    NewtonResult end = solve_newton(rows_, share_, problem_, start, budget, run_);
-    solved_.newton = std::move(end.history);
-    solved_.newton_steps = end.iterations;
+    if (budget.max_iter >= 0) budget.max_iter -= solved_.iterations;
+    const OnRound on_round = [&](const RoundRecord& record) { return told(record, true); };
+    NewtonResult end = solve_newton(rows_, share_, problem_, start, budget, on_round, run_);
+    solved_.iterations += end.iterations;
     solved_.w = std::move(end.w);
     solved_.b = end.b;
     solved_.status = end.status;
@@ -172,7 +252,9 @@ class OneProblem {
     order.envelope = {problems_.p, infinity, false};
     order.direction = solved_.w;
     order.b = solved_.b;
-    solved_.sums = std::move(run_pass(rows_, {order}, run_)[0]);
+    const PassSums sums = std::move(run_pass(rows_, {order}, run_)[0]);
+    solved_.proof = certify_pair(sums, solved_.w.data(), rows_.features(), share_.count(),
+                                 problems_.fit_intercept, false, problems_.power_error);
   }
 
   // Where the best intercepts are an interval, the middle does not depend on rounding.
@@ -180,20 +262,28 @@ class OneProblem {
     const auto n = static_cast<std::size_t>(share_.count());
     std::vector<double> decision(n);
     rows_.dots(solved_.rows.data(), share_.count(), solved_.w.data(), decision.data());
-    for (const double value : decision)
+    double largest = std::abs(solved_.b);
+    for (const double value : decision) {
       if (!std::isfinite(value)) return solved_.b;
+      largest = std::max(largest, std::abs(value));
+    }
     const auto row = [&](std::size_t k) {
       const row_t i = solved_.rows[k];
       const double y = sign(i), target = problems_.block.target ? problems_.block.target[i] : y;
       return ThresholdRow{target - decision[k], problems_.block.cost[i], y};
     };
-    return InterceptSearch().best(PNormHinge(problems_.p), n, row, solved_.b, {});
+    return InterceptSearch().best(PNormHinge(problems_.p), n, row, solved_.b,
+                                  {.b = unit_roundoff * largest});
   }
 
   const FeatureRows& features_;
   const LinearRows& rows_;
   const ProblemsAtOnce& problems_;
+  const index_t t_;
+  const Look& look_;
   const Budget& budget_;
+  const double began_;
+  const Tell& tell_;
   RunControl& run_;
   const std::vector<std::int8_t> signs_;
   Share share_;
@@ -208,8 +298,7 @@ class Members {
       : problems_(problems), of_class_(static_cast<std::size_t>(problems.classes)) {
     for (index_t i = 0; i < problems.block.size; ++i) {
       if (!(problems.block.cost[i] > 0.0)) continue;
-      of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(
-          static_cast<row_t>(i));
+      of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(static_cast<row_t>(i));
       all_.push_back(static_cast<row_t>(i));
     }
   }
@@ -238,29 +327,28 @@ class Members {
 
 std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const LinearRows& rows,
                                          const ProblemsAtOnce& problems, const Budget& budget,
-                                         RunControl& run) {
+                                         const Tell& tell, RunControl& run) {
   const Members members(problems);
+  const Look look = look_at(features, problems.fit_intercept);
   std::vector<SolvedProblem> solved(static_cast<std::size_t>(problems.problems));
-  const auto caller = std::this_thread::get_id();
-  const auto solve = [&](std::ptrdiff_t t, RunControl& own) {
+  const auto solve = [&](index_t t, RunControl& own) {
     Budget left = budget;
     const double began = run.seconds();
-    left.max_time -= began;
+    left.max_time = std::max(left.max_time - began, 0.0);
     // What others have left over is shared among those to come.
     if (std::isfinite(left.max_effort))
-      left.max_effort =
-          std::max(left.max_effort - run.effort(), 0.0) / static_cast<double>(problems.problems - t);
-    const auto own_rows = members.of(t);
-    SolvedProblem& one = solved[static_cast<std::size_t>(t)];
-    one = OneProblem(features, rows, problems, t, own_rows, left, own).solve();
-    one.began = began;
+      left.max_effort = std::max(left.max_effort - run.effort(), 0.0) /
+                        static_cast<double>(problems.problems - t);
+    const double second = &own == &run ? 0.0 : began;
+    solved[static_cast<std::size_t>(t)] =
+        OneProblem(features, rows, problems, t, members.of(t), look, left, second, tell, own)
+            .solve();
   };
   if (problems.problems == 1) {
     solve(0, run);
     return solved;
   }
-  const Prices prices(static_cast<double>(rows.size()), rows.entries(),
-                      static_cast<double>(rows.features()), problems.p);
+  const auto caller = std::this_thread::get_id();
   const auto solve_alone = [&](std::ptrdiff_t t) {
     std::atomic<bool> cancel{false};
     const auto poll = [&] {
@@ -270,8 +358,11 @@ std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const Line
     RunControl own(1, poll, &cancel);
     solve(t, own);
   };
+  const double some = static_cast<double>(members.of(0).size());
+  const Prices prices(some, rows.entries(), static_cast<double>(rows.features()), problems.p,
+                      look.sparse);
   const double work = static_cast<double>(problems.problems) * prices.usual_steps *
-                      std::min(prices.newton_step, 10.0 * prices.descent_pass);
+                      std::min(prices.newton_step, 2.0 * prices.descent_pass);
   if (work < worth_a_thread)
     for (index_t t = 0; t < problems.problems; ++t) solve_alone(t);
   else

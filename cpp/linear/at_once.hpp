@@ -2,11 +2,12 @@
 // one call: on small problems anything in between would cost more than the solve.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/budget.hpp"
-#include "linear/linear_pass.hpp"
+#include "linear/pair_certificate.hpp"
 
 namespace psvm {
 
@@ -16,28 +17,39 @@ struct ProblemsAtOnce {
   index_t problems, classes;
   double p;  // finite costs only
   bool fit_intercept;
-  const double* shift;  // about the mean of the features, or null
-  double largest;       // about the largest |x - shift|^2
   // Solve as exactly as rounding allows, and take the middle of the best intercepts.
   bool exact;
+  PowerError power_error;
 };
 
+// Why a solver got its part, in its first record.
+enum class Why { descent, newton, after_descent, known };
+
+// A record, its iteration and seconds counted through all solvers of the problem and the call.
+struct ToldRecord {
+  RoundRecord record;
+  bool newton;
+  Why why;
+};
+
+// Is told of the records of a problem, and stops it by a true answer. May be empty.
+using Tell = std::function<bool(index_t problem, const ToldRecord& record)>;
+
+// Coordinate descent is first, if it is thought to be worth its passes; then Newton, unless the
+// first has solved the problem.
 struct SolvedProblem {
   std::vector<row_t> rows;  // that take part, ascending
   std::vector<double> alpha, w;
   double b = 0.0;
-  PassSums sums;  // of kind certify
-  std::string status;
-  double began = 0.0;  // second of the call
-  // Coordinate descent is first, if it is thought to be worth its passes; then Newton, unless the
-  // first has solved it.
-  index_t descent_passes = 0, newton_steps = 0;
-  std::vector<RoundRecord> descent, newton;
+  PairCertificate proof{};
+  std::string status;  // name of a member of psvm.solvers.ledger.Status
+  index_t iterations = 0;
+  std::vector<ToldRecord> history;
 };
 
 // Threads solve one problem each, if there are several.
 std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const LinearRows& rows,
                                          const ProblemsAtOnce& problems, const Budget& budget,
-                                         RunControl& run);
+                                         const Tell& tell, RunControl& run);
 
 }  // namespace psvm

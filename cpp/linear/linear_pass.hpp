@@ -41,18 +41,27 @@ struct Share {
   // Becomes `from` times the factor of the row's class: factor[0] of y = -1, factor[1] of y = +1.
   void keep_best(const double* from, const double* factor);
 
+  // Keeps sign and cost of every row at hand, where passes are many and rows few.
+  void gather();
+  // Gathered costs become those of the block times a factor.
+  void tame(double factor);
+  double tamed() const { return tamed_; }
+
   const BlockProblem block;
   const std::vector<std::int8_t> signs;
 
  private:
   std::vector<row_t> rows_;
   index_t count_;
+  double tamed_ = 1.0;
 
  public:
   using Column = std::unique_ptr<double[]>;
   // Margin y (<w, x> + b), its change along the last direction, the centre of the envelope, alpha
   // and its slope W; alpha linearised along the last direction; the best dual variables so far.
   Column margin, change, centre, alpha, weight, linearised, best;
+  // Sign and cost of each row, after `gather`; null before.
+  Column y, cost;
 };
 
 enum class PassKind {

@@ -15,7 +15,13 @@ using Values = std::vector<double>;
 // Constants as in newton.py and newton_rules.py.
 constexpr index_t max_iterations = 2000, most_infinite = 200, refresh = 25, chord_features = 50;
 constexpr int polish_steps = 4;
+// Tamed costs: from which step on, how well each is solved (0.3 and 1: up to four times the steps),
+// and by how much the next one is larger (4 and 30: up to a fifth more).
+constexpr index_t tame_from = 5;
+constexpr double tame_exactness = 0.1, tame_growth = 10.0;
 constexpr double near_gap = 1e-6;
+// A step so small beside u is rounding.
+constexpr double little = 1e-14;
 
 double dot(const Values& x, const Values& y, std::size_t n) {
   return std::inner_product(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n), y.begin(), 0.0);
@@ -71,12 +77,13 @@ struct NotPositiveDefinite {};
 class Newton {
  public:
   Newton(const LinearRows& rows, Share& share, const NewtonProblem& problem,
-         const NewtonStart& start, const Budget& budget, RunControl& run)
+         const NewtonStart& start, const Budget& budget, const OnRound& on_round, RunControl& run)
       : rows_(rows),
         share_(share),
         problem_(problem),
         start_(start),
         budget_(budget),
+        on_round_(on_round),
         run_(run),
         d_(static_cast<std::size_t>(rows.features())),
         sigma_(start.sigma > 0.0 ? start.sigma : first_sigma(problem)),
@@ -89,19 +96,22 @@ class Newton {
       ++iteration_;
       run_.check();
       try {
+        if (iteration_ == tame_from && struggles()) tame(10.0 / problem_.largest);
         iterate();
         status = stop();
       } catch (const NotPositiveDefinite&) {
         status = "stalled";
       }
     }
+    if (share_.tamed() < 1.0) {  // stopped on the way
+      set_cost(1.0);
+      consider(false);
+    }
     if (!kept_) keep(share_.alpha.get(), 0.0, 0.0);
-    NewtonResult& result = result_;
-    result.w.assign(best_u_.begin(), best_u_.end() - 1);
-    result.b = best_u_.back() - shifted(best_u_);
-    result.status = status;
-    result.iterations = iteration_;
-    return std::move(result_);
+    return {{best_u_.begin(), best_u_.end() - 1},
+            best_u_.back() - shifted(best_u_),
+            status,
+            iteration_};
   }
 
  private:
@@ -145,6 +155,11 @@ class Newton {
     const double tol = std::max(budget_.tol, near_gap);
     const bool near = decrement_ + point_.sums.moved < 3.0 * tol * std::abs(point_.primal);
     step(direction, near);
+    if (share_.tamed() < 1.0) {
+      if (decrement_ < tame_exactness * std::abs(point_.primal)) grow_cost();
+      return;
+    }
+    moved_little_ = largest_of(direction) <= little * largest_of(point_.u);
     consider(false);
     if (near && stepped_fully_ && best_gap() > budget_.tol) consider(true);
     note(sigma_ > sigma, best_gap() < gap && best_gap() <= 0.5 * gap);
@@ -152,15 +167,17 @@ class Newton {
 
   std::string stop() {
     const double gap = best_gap();
-    result_.history.push_back(
-        {iteration_, run_.seconds(), gap, best_primal_, best_dual_, point_.sums.active});
-    // Below rounding, a few more steps still gain digits of w.
+    const double now = run_.seconds();
+    const bool asked =
+        on_round_({iteration_, now, gap, best_primal_, best_dual_, point_.sums.active});
+    // Below rounding, a few more steps still gain digits of w, until they leave it as it is.
     if (gap <= std::max(budget_.tol, as_good_as_rounding) &&
-        (budget_.tol > as_good_as_rounding || ++settled_ > polish_steps))
+        (budget_.tol > as_good_as_rounding || ++settled_ > polish_steps || moved_little_))
       return "converged";
+    if (asked) return "stopped";
     if (iteration_ >= max_iterations || idle_ >= patience(gap)) return "stalled";
     // Rather a round too few than one too many.
-    const double now = run_.seconds(), last = now - round_began_;
+    const double last = now - round_began_;
     round_began_ = now;
     if (now + std::min(2.0 * last, 0.5 * budget_.max_time) >= budget_.max_time) return "max_time";
     if (budget_.max_iter >= 0 && iteration_ >= budget_.max_iter) return "max_iter";
@@ -197,6 +214,34 @@ class Newton {
     order.delta = few_change();
     const Values u = point_.u;
     point_ = evaluate(u, order);
+  }
+
+  // --- tamed costs -------------------------------------------------------------------------------
+
+  // p >= 2 has no outer step. Where the cost is so large that Newton proves nothing in a few steps
+  // (classes that are separable, or almost), it goes by the solutions for lower costs: 200 steps
+  // become 20.
+  bool struggles() const {
+    return problem_.p >= 2.0 && best_gap() > 0.5 && problem_.typical_cost > 10.0 / problem_.largest;
+  }
+
+  void tame(double cost) {
+    Values u(d_ + 1, 0.0);
+    share_.tame(cost / problem_.typical_cost);
+    point_ = evaluate(u, product(PassKind::begin, u));
+    has_system_ = false;
+  }
+
+  void grow_cost() {
+    set_cost(std::min(share_.tamed() * tame_growth, 1.0));
+    if (share_.tamed() == 1.0) consider(false);
+  }
+
+  void set_cost(double factor) {
+    share_.tame(factor);
+    const Values u = point_.u;
+    point_ = evaluate(u, product(PassKind::begin, u));
+    has_system_ = false;
   }
 
   // --- the rows ----------------------------------------------------------------------------------
@@ -378,11 +423,18 @@ class Newton {
     stepped_fully_ = search.step == 1.0;
   }
 
+  static double largest_of(const Values& values) {
+    double largest = 0.0;
+    for (const double value : values) largest = std::max(largest, std::abs(value));
+    return largest;
+  }
+
   const LinearRows& rows_;
   Share& share_;
   const NewtonProblem& problem_;
   const NewtonStart& start_;
   const Budget& budget_;
+  const OnRound& on_round_;
   RunControl& run_;
   const std::size_t d_;
   double sigma_;
@@ -394,14 +446,13 @@ class Newton {
   bool kept_ = false;
   // The system of the last direction, and how the last step went.
   Cholesky system_;
-  bool has_system_ = false, stepped_fully_ = false;
+  bool has_system_ = false, stepped_fully_ = false, moved_little_ = false;
   double decrement_ = infinity;
   // Progress.
   double lowest_ = infinity, smallest_ = infinity;
   index_t idle_ = 0, infinite_ = 0, iteration_ = 0;
   int settled_ = 0;
   double round_began_ = 0.0;
-  NewtonResult result_;
 };
 
 }  // namespace
@@ -412,8 +463,9 @@ double first_sigma(const NewtonProblem& problem) {
 }
 
 NewtonResult solve_newton(const LinearRows& rows, Share& share, const NewtonProblem& problem,
-                          const NewtonStart& start, const Budget& budget, RunControl& run) {
-  return Newton(rows, share, problem, start, budget, run).solve();
+                          const NewtonStart& start, const Budget& budget, const OnRound& on_round,
+                          RunControl& run) {
+  return Newton(rows, share, problem, start, budget, on_round, run).solve();
 }
 
 }  // namespace psvm

@@ -35,7 +35,6 @@ struct NewtonResult {
   double b = 0.0;
   std::string status;
   index_t iterations = 0;
-  std::vector<RoundRecord> history;
 };
 
 // Relative gap that is as good as rounding.
@@ -45,6 +44,7 @@ inline constexpr double as_good_as_rounding = 1e-13;
 double first_sigma(const NewtonProblem& problem);
 
 NewtonResult solve_newton(const LinearRows& rows, Share& share, const NewtonProblem& problem,
-                          const NewtonStart& start, const Budget& budget, RunControl& run);
+                          const NewtonStart& start, const Budget& budget, const OnRound& on_round,
+                          RunControl& run);
 
 }  // namespace psvm

@@ -280,27 +280,3 @@ def may_be_separable(squared_norm: float, gain: float, largest: float) -> bool:
         The largest squared norm of a row.
     """
     return gain <= 0.0 or squared_norm > NARROWEST_MARGIN**2 * largest * gain**2
-
-
-def certify_pairs(
-    w: Array, intercept: Array, image: Array, lost: Array, terms: Array
-) -> list[Certificate]:
-    """Certificates of coefficients ``(w, b)`` and an alpha of their own, from sums over the rows.
-
-    One problem per row of the arrays. With ``image = sum_i alpha_i y_i x_i`` and a balanced alpha,
-
-        P(w, b) - D(alpha) = 1/2 ||w - image||^2 + terms
-        terms = sum_i alpha_i y_i (<w, x_i> + b - t_i) + cost_i xi_i^p + conjugate_i(alpha_i)
-
-    where no term is negative. ``lost`` is the sum of ``cost_i xi_i^p``, and infinite where a hard
-    margin is violated.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        off = w - image
-        primal = 0.5 * np.einsum("ij,ij->i", w, w) + lost
-        difference = 0.5 * np.einsum("ij,ij->i", off, off) + terms
-        proved = np.isfinite(difference) & np.isfinite(primal) & (difference >= -1e-6 * primal)
-        gap = np.where(proved, np.maximum(difference, 0.0) / np.maximum(primal, _TINY), np.inf)
-        dual = np.where(proved, primal - difference, -np.inf)
-    found = zip(primal.tolist(), dual.tolist(), gap.tolist(), intercept.tolist(), strict=True)
-    return [Certificate(*values) for values in found]

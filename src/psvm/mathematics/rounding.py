@@ -28,8 +28,6 @@ UNIT = 2.0**-53
 _LARGEST_LOGARITHM = 710.0
 # numpy adds 128 numbers in eight sums, and these sums in pairs.
 _PAIRWISE = 24.0
-# Rows that C++ adds up one after the other, and the fewest (``linear_pass.cpp``).
-_MOST_IN_CHUNK, _FEWEST_IN_CHUNK = 1024, 32
 
 
 @dataclass(frozen=True)
@@ -192,63 +190,3 @@ def _of_hard_margin(
     added = primal * (stretch**2 - 1.0)
     difference = added + 2.0 * pulled + repair * scale + 4.0 * sums
     return Rounding(difference, added + pulled + sums, stretch)
-
-
-@dataclass(frozen=True)
-class PairSums:
-    """Sums over the rows at ``(w, b)`` and an alpha of its own, as a pass over them gives.
-
-    Arrays of one value per problem.
-
-    Attributes
-    ----------
-    lost, conjugate : ndarray
-        Sums of ``cost xi^p`` and of conjugates.
-    rounding : ndarray
-        What the errors of margins may add to P - D.
-    alpha, excess : ndarray
-        Sums of alpha and of ``alpha y``.
-    reach, pull : ndarray
-        Sums of ``alpha |x|`` and of ``alpha |y (t - f - b)|``.
-    count : ndarray
-        Rows.
-    """
-
-    lost: Array
-    conjugate: Array
-    rounding: Array
-    alpha: Array
-    excess: Array
-    reach: Array
-    pull: Array
-    count: Array
-
-
-def rounding_of_pairs(
-    w: Array, image: Array, sums: PairSums, p: float, balanced: bool
-) -> list[Rounding]:
-    """Of certificates of coefficients and an alpha of their own, one problem per row."""
-    n, d = sums.count, float(w.shape[1])
-    depth = np.minimum(n, _MOST_IN_CHUNK + n / _FEWEST_IN_CHUNK) + 16.0
-    of_loss, of_conjugate = power_error(p)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        off = np.sqrt(np.einsum("ij,ij->i", w - image, w - image))
-        squared = np.einsum("ij,ij->i", w, w)
-        image_error = (n + 4.0) * UNIT * sums.reach + UNIT * np.sqrt(squared)
-        added = sums.rounding * (1.0 + 1e-3) + 2.0 * (of_loss + depth * UNIT) * sums.lost
-        difference = (
-            added
-            + off * image_error
-            + image_error**2
-            + (d + 8.0) * UNIT * off**2
-            + of_conjugate * sums.conjugate
-            + depth * UNIT * (sums.lost + sums.pull + sums.conjugate)
-        )
-        primal = added + (d + 8.0) * UNIT * squared
-        if balanced:
-            missed = np.abs(sums.excess) + (n + 4.0) * UNIT * sums.alpha
-            share = np.where(sums.alpha > 0.0, 4.0 * missed / sums.alpha, 0.0)
-            difference = difference + share * sums.pull + (share * sums.reach) ** 2
-            lost = share > 1.0  # more than can be repaired
-            difference, primal = np.where(lost, np.inf, difference), np.where(lost, np.inf, primal)
-    return [Rounding(*values) for values in zip(difference.tolist(), primal.tolist(), strict=True)]

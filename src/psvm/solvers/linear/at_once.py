@@ -8,48 +8,59 @@ orders and answers take longer than the passes over a few thousand rows (300 row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import certify_pairs
+from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.problem import LinearProblems
-from psvm.mathematics.rounding import PairSums, rounding_of_pairs, with_rounding
+from psvm.mathematics.rounding import power_error
 from psvm.rows.blocks import ArrayBlocks
 from psvm.rows.sizes import SMALL
 from psvm.solvers.ledger import Budget, Solution, Status, proved_status
 from psvm.solvers.linear.passes import core_rows
 from psvm.solvers.linear.sample_and_sift import sample_pays
-from psvm.solvers.linear.summary import RowSummary
 from psvm.solvers.linear.systems import MAX_FACTORED
 
 Array = npt.NDArray[np.float64]
 
-# The solver aims just below tol, so that the gap recomputed is at most tol.
+# The solvers aim just below tol, so that the gap recomputed is at most tol.
 AIM = 0.95
 
 
-def worth_solving_at_once(
-    rows: Sequence[Any], problems: LinearProblems, summary: RowSummary
-) -> bool:
+def worth_solving_at_once(rows: Sequence[Any], problems: LinearProblems) -> bool:
     """Whether the rows lie in memory and are too few for a sample of them to pay."""
     if not isinstance(rows, ArrayBlocks) or not rows.in_memory or len(rows) != 1:
         return False
-    plain = problems.feature_row is None and not problems.hard_margin
-    return plain and summary.features <= MAX_FACTORED and not sample_pays(problems, summary)
+    n, d = rows.X.shape
+    if d > MAX_FACTORED or problems.feature_row is not None or problems.hard_margin:
+        return False
+    entries = rows.X.nnz / n if sp.issparse(rows.X) else float(d)
+    return not sample_pays(problems, n, d, entries)
 
 
 def solve_at_once(
-    X: Any, problems: LinearProblems, summary: RowSummary, budget: Budget, threads: int
+    X: Any,
+    problems: LinearProblems,
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    *,
+    threads: int,
 ) -> list[Solution]:
-    """Solve every problem over the rows X to the relative gap ``budget.tol``."""
-    exact = summary.rows <= SMALL
-    limited = budget.over_rows(summary.rows)
-    began = limited.seconds
+    """Solve every problem over the rows X to the relative gap ``budget.tol``.
+
+    ``on_round`` is that of ``solve_linear``.
+    """
+    n, d = X.shape
+    exact = n <= SMALL
+    limited = budget.over_rows(n)
+    left = None if limited.max_time is None else max(limited.max_time - limited.seconds, 0.0)
+    shape = f"{n} rows of {d} features"
     solved = _core.solve_at_once(
         core_rows(X),
         problems.codes,
@@ -58,43 +69,39 @@ def solve_at_once(
         problems.target,
         problems.loss.p,
         problems.fit_intercept,
-        summary.shift,
-        summary.largest,
         exact,
+        power_error(problems.loss.p),
         _core.Budget(
             tol=AIM * budget.tol,
             max_iter=limited.max_iter,
-            max_time=None if limited.max_time is None else limited.max_time - began,
+            max_time=left,
             max_effort=limited.max_effort,
         ),
+        # Why each solver got its part, for its first record.
+        (
+            f"a few passes may do ({shape})",
+            f"many rows for the size of a Newton system ({shape})",
+            "small set: to the last digits" if exact else "coordinates would take too long",
+        ),
+        on_round,
         threads,
     )
-    w, image = solved["w"], solved["image"]
-    b, lost, terms, conjugate, rounding, alpha, excess, reach, pull, count, _ = solved["sums"].T
-    sums = PairSums(lost, conjugate, rounding, alpha, excess, reach, pull, count)
-    certificates = certify_pairs(w, b, image, lost, terms)
-    roundings = rounding_of_pairs(w, image, sums, problems.loss.p, problems.fit_intercept)
-    shape = f"{summary.rows} rows of {summary.features} features"
     solutions = []
-    for t, history in enumerate(solved["history"]):
-        _explain(history, shape, exact=exact)
-        certificate = with_rounding(certificates[t], roundings[t])
-        status = proved_status(Status[solved["status"][t].upper()], certificate, budget.tol)
-        rounds = max(int(solved["n_iter"][t]), 1)
-        gather = partial(_alpha, solved, t, problems.codes.size)
-        solutions.append(Solution(gather, certificate, status, rounds, history, w=w[t]))
+    everything = zip(
+        *(solved[name] for name in ("w", "proof", "b", "status", "n_iter", "history")), strict=True
+    )
+    for t, (w, proof, b, ended, n_iter, history) in enumerate(everything):
+        certificate = pair_certificate(proof, b)
+        status = proved_status(Status[ended], certificate, budget.tol)
+        gather = partial(_alpha, solved, t, n)
+        solutions.append(Solution(gather, certificate, status, max(n_iter, 1), history, w=w))
     return solutions
 
 
-def _explain(history: list[dict[str, Any]], shape: str, *, exact: bool) -> None:
-    """Why each solver got its part stands in its first record."""
-    solver = history[0]["solver"]
-    by_coordinates = solver == "coordinate_descent"
-    why = "a few passes may do" if by_coordinates else "many rows for the size of a Newton system"
-    history[0]["why"] = f"{why} ({shape})"
-    if by_coordinates and history[-1]["solver"] != solver:
-        first = next(record for record in history if record["solver"] != solver)
-        first["why"] = "small set: to the last digits" if exact else "coordinates take too long"
+def pair_certificate(proof: tuple[float, float, float, float, float], b: float) -> Certificate:
+    """What C++ has proved of coefficients and an alpha of their own, as a certificate."""
+    primal, dual, measured, gap, stretch = proof
+    return Certificate(primal, dual, gap, b * stretch, stretch, measured)
 
 
 def _alpha(solved: dict[str, Any], t: int, rows: int) -> Array:

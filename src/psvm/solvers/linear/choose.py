@@ -25,15 +25,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import Certificate, best_intercept, certify_pairs
+from psvm.mathematics.certificate import Certificate, best_intercept
 from psvm.mathematics.problem import LinearProblems, LinearStart
-from psvm.mathematics.rounding import UNIT, PairSums, Rounding, rounding_of_pairs, with_rounding
+from psvm.mathematics.rounding import power_error
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
-from psvm.solvers.linear.at_once import solve_at_once, worth_solving_at_once
+from psvm.solvers.linear.at_once import pair_certificate, solve_at_once, worth_solving_at_once
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 from psvm.solvers.linear.newton import ROUNDING
@@ -106,14 +106,16 @@ def solve_linear(
         starts = [None if s is None else replace(s, w=s.w[used]) for s in starts]
     if not problems.fit_intercept:
         starts = [None if s is None else replace(s, b=0.0) for s in starts]
+    if solver == "auto" and all(start is None for start in starts):
+        if worth_solving_at_once(rows, problems):
+            solutions = solve_at_once(
+                rows[0], problems, budget, on_round, threads=1 if in_order else threads
+            )
+            return _everywhere(solutions, used)
     summary = summarise(rows, centred=problems.fit_intercept)
     name, why = (
         choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
     )
-    if solver == "auto" and on_round is None and all(start is None for start in starts):
-        if worth_solving_at_once(rows, problems, summary):
-            solutions = solve_at_once(rows[0], problems, summary, budget, threads)
-            return _everywhere(solutions, used)
     cancel = _core.Cancel()
     numbers = range(len(problems.signs))
     passes = BlockPasses(rows, problems, numbers, threads, summary.shift, cancel)
@@ -231,59 +233,39 @@ def _certified(
             for t, end in ends.items()
         }
     )
-    numbers = sorted(ends)
-    certificates = _certificates(passes, numbers, ends, answers)
-    return [
-        ledgers[t].closed(
-            Solution(partial(passes.best_alpha, t), certificate, ends[t].status, w=ends[t].w)
-        )
-        for t, certificate in zip(numbers, certificates, strict=True)
-    ]
+    solutions = []
+    for t, end in sorted(ends.items()):
+        certificate = _certificate(passes, t, end, answers[t])
+        solution = Solution(partial(passes.best_alpha, t), certificate, end.status, w=end.w)
+        solutions.append(ledgers[t].closed(solution))
+    return solutions
 
 
-def _certificates(
-    passes: BlockPasses,
-    numbers: Sequence[int],
-    ends: Mapping[int, BestPair],
-    answers: Mapping[int, Sums],
-) -> list[Certificate]:
-    """Certificates with what rounding may have done to them."""
-    problems, sums = passes.problems, [answers[t] for t in numbers]
-    w = np.array([ends[t].w for t in numbers])
-    b = np.array([ends[t].b for t in numbers])
-    image = np.array([one.dual.image[1] - one.dual.image[0] for one in sums])
-    lost = np.array([one.loss for one in sums])
-    violated = [problems.hard_margin and not one.smallest_margin >= 1.0 - 1e-9 for one in sums]
-    pairs = PairSums(
-        lost=lost,
-        conjugate=np.array([float(one.dual.conjugate.sum()) for one in sums]),
-        rounding=np.array([one.rounding for one in sums]),
-        alpha=np.array([float(one.dual.alpha.sum()) for one in sums]),
-        excess=np.array([float(one.dual.alpha[1] - one.dual.alpha[0]) for one in sums]),
-        reach=np.array([one.reach for one in sums]),
-        pull=np.array([one.pull for one in sums]),
-        count=np.array([float(passes.count(t)) for t in numbers]),
-    )
+def _certificate(passes: BlockPasses, t: int, end: BestPair, sums: Sums) -> Certificate:
+    """P, D and the gap of a problem, with what rounding may have done to them."""
+    problems, dual = passes.problems, sums.dual
     p = 1.0 if problems.hard_margin else problems.loss.p
-    terms = np.array([one.terms for one in sums])
-    found = certify_pairs(w, b, image, np.where(violated, np.inf, lost), terms)
-    roundings = rounding_of_pairs(w, image, pairs, p, problems.fit_intercept)
-    if problems.hard_margin:
-        roundings = [
-            _of_hard_margin(one, rounding, own)
-            for one, rounding, own in zip(sums, roundings, w, strict=True)
-        ]
-    return [with_rounding(*of_one) for of_one in zip(found, roundings, strict=True)]
-
-
-def _of_hard_margin(sums: Sums, rounding: Rounding, w: Array) -> Rounding:
-    """P is that of w divided by its smallest margin."""
-    smallest = sums.smallest_margin - sums.margin_error
-    if smallest <= 0.5:
-        return Rounding(np.inf, np.inf)
-    stretch = max(1.0 / smallest, 1.0) * (1.0 + 8.0 * UNIT)
-    added = 0.5 * float(w @ w) * (stretch**2 - 1.0)
-    return Rounding(rounding.difference + added, rounding.primal, stretch)
+    proof = _core.certify_pair(
+        np.ascontiguousarray(end.w),
+        dual.image[1] - dual.image[0],
+        {
+            "loss": sums.loss,
+            "terms": sums.terms,
+            "conjugate": float(dual.conjugate.sum()),
+            "rounding": sums.rounding,
+            "alpha_minus": float(dual.alpha[0]),
+            "alpha_plus": float(dual.alpha[1]),
+            "reach": sums.reach,
+            "pull": sums.pull,
+            "margin_error": sums.margin_error,
+            "smallest_margin": sums.smallest_margin,
+        },
+        passes.count(t),
+        problems.fit_intercept,
+        problems.hard_margin,
+        power_error(p),
+    )
+    return pair_certificate(proof, end.b)
 
 
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:

@@ -72,13 +72,12 @@ def solve_newton(
     return ends
 
 
-def sample_pays(problems: LinearProblems, summary: RowSummary) -> bool:
-    """Whether a problem has so many rows that a sample pays."""
+def sample_pays(problems: LinearProblems, rows: int, features: int, entries: float) -> bool:
+    """Whether problems have so many rows, of so many stored entries, that a sample pays."""
     if problems.hard_margin:
         return False
-    taking_part = float(np.mean(problems.signs != 0)) * summary.rows
-    many = taking_part >= _ROWS_PER_FEATURE * (summary.features + 1)
-    return many and summary.entries * taking_part >= _ENTRIES
+    taking_part = float(np.count_nonzero(problems.signs)) / problems.signs.size * rows
+    return taking_part >= _ROWS_PER_FEATURE * (features + 1) and entries * taking_part >= _ENTRIES
 
 
 @dataclass
@@ -183,7 +182,8 @@ class _Newton:
     @property
     def many_rows(self) -> bool:
         """Whether a problem has so many rows that a sample pays."""
-        return sample_pays(self.problems, self.summary)
+        given = self.summary
+        return sample_pays(self.problems, given.rows, given.features, given.entries)
 
     def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], float]:
         """Begin at the solutions of a sample; also the distance they are to be trusted to."""
