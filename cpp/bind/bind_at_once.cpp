@@ -19,12 +19,37 @@ using Rows2 = nb::ndarray<const S, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::size_t many(index_t n) { return static_cast<std::size_t>(n); }
 
-nb::dict as_dict(const ToldRecord& told, const char* const* why) {
-  nb::dict d = as_dict(told.record);
-  d["solver"] = told.newton ? "semismooth_newton" : "coordinate_descent";
-  if (told.why != Why::known) d["why"] = why[static_cast<int>(told.why)];
-  return d;
-}
+// Makes the records of a history: their keys and names are made once, as records are many.
+class Records {
+ public:
+  explicit Records(const std::tuple<std::string, std::string, std::string>& why)
+      : why_{nb::str(std::get<0>(why).c_str()), nb::str(std::get<1>(why).c_str()),
+             nb::str(std::get<2>(why).c_str())} {}
+
+  nb::dict made_of(const ToldRecord& told) const {
+    const RoundRecord& record = told.record;
+    nb::dict d;
+    d[iteration_] = record.iteration;
+    d[seconds_] = record.seconds;
+    d[gap_] = record.gap;
+    d[primal_] = record.primal;
+    d[dual_] = record.dual;
+    d[changed_] = record.changed;
+    d[solver_] = told.newton ? newton_ : descent_;
+    if (told.why != Why::known) d[why_key_] = why_[static_cast<int>(told.why)];
+    return d;
+  }
+
+ private:
+  static nb::str interned(const char* name) {
+    return nb::steal<nb::str>(PyUnicode_InternFromString(name));
+  }
+  nb::str why_[3];
+  nb::str iteration_ = interned("iteration"), seconds_ = interned("seconds"),
+          gap_ = interned("gap"), primal_ = interned("primal"), dual_ = interned("dual"),
+          changed_ = interned("changed"), solver_ = interned("solver"), why_key_ = interned("why"),
+          newton_ = interned("semismooth_newton"), descent_ = interned("coordinate_descent");
+};
 
 auto as_tuple(const PairCertificate& proof) {
   return nb::make_tuple(proof.primal, proof.dual, proof.measured, proof.gap, proof.stretch);
@@ -52,13 +77,12 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                                 fit_intercept,
                                 exact,
                                 {power_error.first, power_error.second}};
-  const char* const reasons[] = {std::get<0>(why).c_str(), std::get<1>(why).c_str(),
-                                 std::get<2>(why).c_str()};
+  const Records records(why);
   Tell tell;
   if (!on_round.is_none())
     tell = [&](index_t t, const ToldRecord& record) {
       nb::gil_scoped_acquire lock;
-      return nb::cast<bool>(on_round(t, as_dict(record, reasons)));
+      return nb::cast<bool>(on_round(t, records.made_of(record)));
     };
   std::vector<SolvedProblem> solved = without_lock(threads, nullptr, [&](RunControl& run) {
     return solve_at_once(block.features, *block.rows, problems, budget, tell, run);
@@ -78,7 +102,7 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
     statuses.append(one.status);
     iterations.append(one.iterations);
     nb::list history;
-    for (const ToldRecord& record : one.history) history.append(as_dict(record, reasons));
+    for (const ToldRecord& record : one.history) history.append(records.made_of(record));
     histories.append(history);
     one = {};
   }

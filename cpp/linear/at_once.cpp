@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -94,13 +95,75 @@ Look look_at(const FeatureRows& features, bool centred) {
   return look;
 }
 
+// Some rows of a block as a block of their own: the passes of a pair of classes among many would
+// else meet its rows few at a time.
+class OwnBlock {
+ public:
+  OwnBlock(const FeatureRows& features, const BlockProblem& whole, const std::vector<row_t>& chosen)
+      : features_(std::visit([&](const auto& rows) { return taken(rows, chosen); }, features)),
+        rows_(linear_rows(features_)) {
+    for (const row_t row : chosen) {
+      codes_.push_back(whole.codes[row]);
+      cost_.push_back(whole.cost[row]);
+      if (whole.target) target_.push_back(whole.target[row]);
+    }
+  }
+  const FeatureRows& features() const { return features_; }
+  const LinearRows& rows() const { return *rows_; }
+  BlockProblem block() const {
+    return {rows_->size(), codes_.data(), cost_.data(), target_.empty() ? nullptr : target_.data()};
+  }
+
+ private:
+  template <class S>
+  FeatureRows taken(const DenseArray<S>& rows, const std::vector<row_t>& chosen) {
+    const auto data = kept<S>(chosen.size() * static_cast<std::size_t>(rows.columns));
+    S* to = data;
+    for (const row_t row : chosen)
+      to = std::copy_n(rows.data + row * rows.row_stride, rows.columns, to);
+    return DenseArray<S>{data, static_cast<index_t>(chosen.size()), rows.columns, rows.columns, 1};
+  }
+  template <class S, class I>
+  FeatureRows taken(const SparseArray<S, I>& rows, const std::vector<row_t>& chosen) {
+    I* const ends = kept<I>(chosen.size() + 1);
+    ends[0] = 0;
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+      ends[k + 1] = ends[k] + rows.indptr[chosen[k] + 1] - rows.indptr[chosen[k]];
+    const auto stored = static_cast<std::size_t>(ends[chosen.size()]);
+    S* const data = kept<S>(stored);
+    I* const indices = kept<I>(stored);
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
+      const I first = rows.indptr[chosen[k]], count = ends[k + 1] - ends[k];
+      std::copy_n(rows.data + first, count, data + ends[k]);
+      std::copy_n(rows.indices + first, count, indices + ends[k]);
+    }
+    return SparseArray<S, I>{data, indices, ends, static_cast<index_t>(chosen.size()),
+                             rows.columns};
+  }
+  template <class S>
+  S* kept(std::size_t size) {
+    auto values = std::make_shared<std::vector<S>>(size);
+    S* const data = values->data();
+    kept_.push_back(std::move(values));
+    return data;
+  }
+
+  std::vector<std::shared_ptr<void>> kept_;
+  FeatureRows features_;
+  std::unique_ptr<LinearRows> rows_;
+  std::vector<std::int32_t> codes_;
+  std::vector<double> cost_, target_;
+};
+
+// One problem over all rows of a block.
 class OneProblem {
  public:
-  OneProblem(const FeatureRows& features, const LinearRows& rows, const ProblemsAtOnce& problems,
-             index_t t, const std::vector<row_t>& members, const Look& look, const Budget& budget,
+  OneProblem(const FeatureRows& features, const LinearRows& rows, const BlockProblem& block,
+             const ProblemsAtOnce& problems, index_t t, const Look& look, const Budget& budget,
              double began, const Tell& tell, RunControl& run)
       : features_(features),
         rows_(rows),
+        block_(block),
         problems_(problems),
         t_(t),
         look_(look),
@@ -108,17 +171,15 @@ class OneProblem {
         began_(began),
         tell_(tell),
         run_(run),
-        signs_(problems.signs + t * problems.classes, problems.signs + (t + 1) * problems.classes),
-        share_(static_cast<index_t>(members.size()) == problems.block.size ? std::vector<row_t>()
-                                                                           : members,
-               problems.block, signs_),
+        share_(
+            {}, block,
+            {problems.signs + t * problems.classes, problems.signs + (t + 1) * problems.classes}),
         problem_{problems.p,
                  problems.fit_intercept,
                  look.shift.empty() ? nullptr : look.shift.data(),
                  look.largest,
                  1.0,
                  0.0} {
-    solved_.rows = members;
     share_.gather();
     prices();
   }
@@ -143,15 +204,11 @@ class OneProblem {
  private:
   // Median of the costs, and P at w = 0 and b = 0.
   void prices() {
-    std::vector<double> costs;
     const PNormHinge loss(problems_.p);
-    for (index_t k = 0; k < share_.count(); ++k) {
-      const row_t row = share_.row(k);
-      const double cost = problems_.block.cost[row];
-      costs.push_back(cost);
-      const double goal = problems_.block.target ? sign(row) * problems_.block.target[row] : 1.0;
-      problem_.total_cost += loss.value(goal, cost);
-    }
+    std::vector<double> costs(block_.cost, block_.cost + block_.size);
+    for (std::size_t k = 0; k < costs.size(); ++k)
+      problem_.total_cost +=
+          loss.value(block_.target ? share_.y[k] * block_.target[k] : 1.0, costs[k]);
     const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
     std::nth_element(costs.begin(), middle, costs.end());
     problem_.typical_cost = *middle;
@@ -170,29 +227,12 @@ class OneProblem {
     return tell_ && tell_(t_, solved_.history.back());
   }
 
-  double sign(row_t row) const {
-    return signs_[static_cast<std::size_t>(problems_.block.codes[row])];
-  }
-
   // Coordinate descent, for about so many passes. True if it solved the problem; else Newton begins
   // where it ended.
   bool descend(double passes, NewtonStart& start) {
-    std::vector<double> y, cost, target;
-    std::vector<std::int64_t> place;
-    for (index_t k = 0; k < share_.count(); ++k) {
-      const row_t row = share_.row(k);
-      y.push_back(sign(row));
-      cost.push_back(problems_.block.cost[row]);
-      if (problems_.block.target) target.push_back(problems_.block.target[row]);
-      if (share_.count() < problems_.block.size) place.push_back(row);
-    }
-    const CoordinateProblem problem{share_.count(),
-                                    y.data(),
-                                    target.empty() ? nullptr : target.data(),
-                                    cost.data(),
-                                    place.empty() ? nullptr : place.data(),
-                                    problems_.p,
-                                    problems_.fit_intercept};
+    const CoordinateProblem problem{
+        block_.size, share_.y.get(), block_.target,          block_.cost,
+        nullptr,     problems_.p,    problems_.fit_intercept};
     Budget budget = budget_;
     const auto limit = static_cast<index_t>(passes);
     budget.max_iter = budget_.max_iter < 0 ? limit : std::min(limit, budget_.max_iter);
@@ -208,7 +248,7 @@ class OneProblem {
           std::log(before.gap / now.gap) / static_cast<double>(now.iteration - before.iteration);
       return !(rate > 0.0 && std::log(now.gap / budget.tol) / rate <= passes);
     };
-    const std::vector<double> nothing(y.size(), 0.0);
+    const std::vector<double> nothing(static_cast<std::size_t>(block_.size), 0.0);
     CoordinateResult end =
         solve_coordinate_descent(features_, problem, nothing, budget, hopeless, run_);
     const double factors[2] = {1.0, 1.0};
@@ -259,18 +299,19 @@ class OneProblem {
 
   // Where the best intercepts are an interval, the middle does not depend on rounding.
   double best_intercept() {
-    const auto n = static_cast<std::size_t>(share_.count());
+    const auto n = static_cast<std::size_t>(block_.size);
     std::vector<double> decision(n);
-    rows_.dots(solved_.rows.data(), share_.count(), solved_.w.data(), decision.data());
+    std::vector<row_t> every(n);
+    std::iota(every.begin(), every.end(), 0);
+    rows_.dots(every.data(), block_.size, solved_.w.data(), decision.data());
     double largest = std::abs(solved_.b);
     for (const double value : decision) {
       if (!std::isfinite(value)) return solved_.b;
       largest = std::max(largest, std::abs(value));
     }
     const auto row = [&](std::size_t k) {
-      const row_t i = solved_.rows[k];
-      const double y = sign(i), target = problems_.block.target ? problems_.block.target[i] : y;
-      return ThresholdRow{target - decision[k], problems_.block.cost[i], y};
+      const double y = share_.y[k], target = block_.target ? block_.target[k] : y;
+      return ThresholdRow{target - decision[k], block_.cost[k], y};
     };
     return InterceptSearch().best(PNormHinge(problems_.p), n, row, solved_.b,
                                   {.b = unit_roundoff * largest});
@@ -278,6 +319,7 @@ class OneProblem {
 
   const FeatureRows& features_;
   const LinearRows& rows_;
+  const BlockProblem block_;
   const ProblemsAtOnce& problems_;
   const index_t t_;
   const Look& look_;
@@ -285,7 +327,6 @@ class OneProblem {
   const double began_;
   const Tell& tell_;
   RunControl& run_;
-  const std::vector<std::int8_t> signs_;
   Share share_;
   NewtonProblem problem_;
   SolvedProblem solved_;
@@ -340,9 +381,18 @@ std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const Line
       left.max_effort = std::max(left.max_effort - run.effort(), 0.0) /
                         static_cast<double>(problems.problems - t);
     const double second = &own == &run ? 0.0 : began;
-    solved[static_cast<std::size_t>(t)] =
-        OneProblem(features, rows, problems, t, members.of(t), look, left, second, tell, own)
-            .solve();
+    SolvedProblem& one = solved[static_cast<std::size_t>(t)];
+    std::vector<row_t> chosen = members.of(t);
+    if (static_cast<index_t>(chosen.size()) == problems.block.size) {
+      one = OneProblem(features, rows, problems.block, problems, t, look, left, second, tell, own)
+                .solve();
+    } else {
+      const OwnBlock block(features, problems.block, chosen);
+      one = OneProblem(block.features(), block.rows(), block.block(), problems, t, look, left,
+                       second, tell, own)
+                .solve();
+    }
+    one.rows = std::move(chosen);
   };
   if (problems.problems == 1) {
     solve(0, run);

@@ -441,7 +441,8 @@ template <class Body>
 void for_active(const Share& share, index_t begin, index_t end, index_t chunk, const Body& body) {
   std::vector<row_t> rows;
   std::vector<double> weights;
-  for (index_t k = share.position_of(begin); k < share.position_of(end); ++k) {
+  const index_t last = share.position_of(end);
+  for (index_t k = share.position_of(begin); k < last; ++k) {
     const double weight = share.weight[static_cast<std::size_t>(k)];
     if (weight <= 0.0) continue;
     rows.push_back(share.feature_row(k));

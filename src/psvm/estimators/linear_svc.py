@@ -254,10 +254,11 @@ class LinearPSVC(PNormClassifier):
         )
         watch.done(solved)
         self._judge(solved, settings)
-        coef = np.array([one.certificate.scale * one.w for one in solved])
+        scale = np.array([one.certificate.scale for one in solved])
+        coef = scale[:, None] * np.array([one.w for one in solved])
         support = np.zeros(problems.codes.size, dtype=np.bool_)
         for one in solved:
-            support |= one.alpha > 0.0
+            support[one.support] = True
         n_support = np.bincount(problems.codes[support], minlength=labels.classes.size)
         with all_or_nothing(self):
             self._store_common(seen, labels, solved)

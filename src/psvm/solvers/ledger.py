@@ -114,6 +114,8 @@ class Solution:
         Decision values of the rows without the intercept; of kernel problems only.
     w : ndarray
         Coefficients of the features; of linear problems only.
+    gather_support : callable or None
+        Gives the rows whose dual variable is positive, where that takes less than all of them.
     """
 
     gather_alpha: Callable[[], Array]
@@ -123,11 +125,17 @@ class Solution:
     history: list[Record] = field(default_factory=list)
     decision: Array = field(default_factory=lambda: np.empty(0))
     w: Array = field(default_factory=lambda: np.empty(0))
+    gather_support: Callable[[], npt.NDArray[np.integer[Any]]] | None = None
 
     @property
     def alpha(self) -> Array:
         """Dual variables of all rows."""
         return self.gather_alpha()
+
+    @property
+    def support(self) -> npt.NDArray[np.integer[Any]]:
+        """The rows whose dual variable is positive."""
+        return np.flatnonzero(self.alpha > 0.0) if self.gather_support is None else self.gather_support()
 
 
 @dataclass

@@ -28,6 +28,9 @@ from psvm.solvers.linear.sample_and_sift import sample_pays
 from psvm.solvers.linear.systems import MAX_FACTORED
 
 Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int32]
+
+_NOTHING = np.empty(0)
 
 # The solvers aim just below tol, so that the gap recomputed is at most tol.
 AIM = 0.95
@@ -86,15 +89,27 @@ def solve_at_once(
         on_round,
         threads,
     )
-    solutions = []
+    solutions, starts = [], solved["starts"].tolist()
     everything = zip(
         *(solved[name] for name in ("w", "proof", "b", "status", "n_iter", "history")), strict=True
     )
     for t, (w, proof, b, ended, n_iter, history) in enumerate(everything):
         certificate = pair_certificate(proof, b)
         status = proved_status(Status[ended], certificate, budget.tol)
-        gather = partial(_alpha, solved, t, n)
-        solutions.append(Solution(gather, certificate, status, max(n_iter, 1), history, w=w))
+        own = slice(starts[t], starts[t + 1])
+        rows, alpha = solved["rows"][own], solved["alpha"][own]
+        solutions.append(
+            Solution(
+                partial(_everywhere, rows, alpha, n),
+                certificate,
+                status,
+                max(n_iter, 1),
+                history,
+                _NOTHING,
+                w,
+                partial(_positive, rows, alpha),
+            )
+        )
     return solutions
 
 
@@ -104,9 +119,13 @@ def pair_certificate(proof: tuple[float, float, float, float, float], b: float) 
     return Certificate(primal, dual, gap, b * stretch, stretch, measured)
 
 
-def _alpha(solved: dict[str, Any], t: int, rows: int) -> Array:
-    """The dual variables of a problem, over all rows of the training set."""
-    alpha = np.zeros(rows)
-    own = slice(*solved["starts"][t : t + 2])
-    alpha[solved["rows"][own]] = solved["alpha"][own]
-    return alpha
+def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:
+    """Dual variables of some rows as those of all n."""
+    values = np.zeros(n)
+    values[rows] = alpha
+    return values
+
+
+def _positive(rows: Rows, alpha: Array) -> Rows:
+    """The rows whose dual variable is positive."""
+    return rows[alpha > 0.0]
