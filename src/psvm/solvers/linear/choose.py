@@ -36,6 +36,7 @@ from psvm.solvers.ledger import Budget, Ledger, Solution, Status
 from psvm.solvers.linear.at_once import pair_certificate, solve_at_once, worth_solving_at_once
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
+from psvm.solvers.linear.few_rows import solve_by_rows, worth_coordinates_of_rows
 from psvm.solvers.linear.newton import ROUNDING
 from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.sample_and_sift import solve_newton
@@ -107,11 +108,9 @@ def solve_linear(
     if not problems.fit_intercept:
         starts = [None if s is None else replace(s, b=0.0) for s in starts]
     if solver == "auto" and all(start is None for start in starts):
-        if worth_solving_at_once(rows, problems):
-            solutions = solve_at_once(
-                rows[0], problems, budget, on_round, threads=1 if in_order else threads
-            )
-            return _everywhere(solutions, used)
+        cold = _solve_small(rows, problems, budget, on_round, threads=1 if in_order else threads)
+        if cold is not None:
+            return _everywhere(cold, used)
     summary = summarise(rows, centred=problems.fit_intercept)
     name, why = (
         choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
@@ -135,6 +134,45 @@ def solve_linear(
             ends |= _finish(passes, summary, ends, ledgers, small=small, in_order=in_order)
         solutions = _certified(passes, ends, ledgers, small=small)
     return _everywhere(solutions, used)
+
+
+def _solve_small(
+    rows: Sequence[Any],
+    problems: LinearProblems,
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    *,
+    threads: int,
+) -> list[Solution] | None:
+    """Problems of few rows or features, from a cold start; None for others."""
+    if worth_coordinates_of_rows(rows, problems):
+        X = rows.X  # type: ignore[attr-defined]
+        with one_blas_thread():
+            found = solve_by_rows(X, problems, budget, on_round, threads=threads)
+            if found is not None:
+                return _recertified(rows, problems, budget, found, threads=threads)
+    if worth_solving_at_once(rows, problems):
+        return solve_at_once(rows[0], problems, budget, on_round, threads=threads)
+    return None
+
+
+def _recertified(
+    rows: Sequence[Any],
+    problems: LinearProblems,
+    budget: Budget,
+    found: Sequence[Solution],
+    *,
+    threads: int,
+) -> list[Solution]:
+    """Solutions found in other coordinates, certified over the rows themselves."""
+    passes = BlockPasses(rows, problems, range(len(found)), threads)
+    ends, ledgers = {}, []
+    for t, one in enumerate(found):
+        passes.set_best(t, one.alpha)
+        proof = one.certificate
+        ends[t] = BestPair(one.w, proof.intercept, proof.primal, proof.dual, one.status)
+        ledgers.append(Ledger(budget, t, records=one.history, rounds=one.n_iter))
+    return _certified(passes, ends, ledgers, small=problems.codes.size <= SMALL)
 
 
 def _everywhere(
