@@ -135,7 +135,11 @@ class Solution:
     @property
     def support(self) -> npt.NDArray[np.integer[Any]]:
         """The rows whose dual variable is positive."""
-        return np.flatnonzero(self.alpha > 0.0) if self.gather_support is None else self.gather_support()
+        return (
+            np.flatnonzero(self.alpha > 0.0)
+            if self.gather_support is None
+            else self.gather_support()
+        )
 
 
 @dataclass

@@ -1,5 +1,8 @@
 """Which solver a linear problem gets, and why; the certificate has the last word.
 
+Small problems are solved all at once (``at_once``), those of fewer rows than features in
+coordinates of the rows (``few_rows``). For others, and from warm starts:
+
 1. **coordinate_descent** for rows that are wide and sparse, or few: a step costs as much as the
    entries of one row, where a Newton system would be too large to factor. (At p = 3, 10 to 100
    times faster on news20 than Newton by conjugate gradients.) Also for small pairs of classes,
@@ -175,9 +178,7 @@ def _recertified(
     return _certified(passes, ends, ledgers, small=problems.codes.size <= SMALL)
 
 
-def _everywhere(
-    solutions: list[Solution], used: npt.NDArray[np.bool_] | None
-) -> list[Solution]:
+def _everywhere(solutions: list[Solution], used: npt.NDArray[np.bool_] | None) -> list[Solution]:
     """Solutions over the used columns as those over all columns."""
     if used is None:
         return solutions
