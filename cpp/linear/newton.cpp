@@ -96,7 +96,7 @@ class Newton {
       ++iteration_;
       run_.check();
       try {
-        if (iteration_ == tame_from && struggles()) tame(10.0 / problem_.largest);
+        if (struggles()) tame(10.0 / problem_.largest);
         iterate();
         status = stop();
       } catch (const NotPositiveDefinite&) {
@@ -143,6 +143,7 @@ class Newton {
 
   void iterate() {
     const double sigma = sigma_, gap = best_gap();
+    const index_t active = point_.sums.active;
     if (iteration_ % refresh == 0) {  // margins add up the rounding of steps
       const Values u = point_.u;
       point_ = evaluate(u, product(PassKind::begin, u));
@@ -155,6 +156,7 @@ class Newton {
     const double tol = std::max(budget_.tol, near_gap);
     const bool near = decrement_ + point_.sums.moved < 3.0 * tol * std::abs(point_.primal);
     step(direction, near);
+    grew_ = grew_ || point_.sums.active > active;
     if (share_.tamed() < 1.0) {
       if (decrement_ < tame_exactness * std::abs(point_.primal)) grow_cost();
       return;
@@ -222,11 +224,15 @@ class Newton {
   // (classes that are separable, or almost), it goes by the solutions for lower costs: 200 steps
   // become 20.
   bool struggles() const {
-    return problem_.p >= 2.0 && best_gap() > 0.5 && problem_.typical_cost > 10.0 / problem_.largest;
+    if (problem_.p < 2.0 || iteration_ < tame_from || best_gap() <= 0.5 || was_tamed_) return false;
+    // Of classes that overlap, fewer rows are active at every step, but more than there are features.
+    const bool overlap = !grew_ && point_.sums.active > rows_.features();
+    return problem_.typical_cost > 10.0 / problem_.largest && !overlap;
   }
 
   void tame(double cost) {
-    Values u(d_ + 1, 0.0);
+    was_tamed_ = true;
+    const Values u(d_ + 1, 0.0);
     share_.tame(cost / problem_.typical_cost);
     point_ = evaluate(u, product(PassKind::begin, u));
     has_system_ = false;
@@ -448,6 +454,7 @@ class Newton {
   Cholesky system_;
   bool has_system_ = false, stepped_fully_ = false, moved_little_ = false;
   double decrement_ = infinity;
+  bool grew_ = false, was_tamed_ = false;  // the number of active rows; the cost
   // Progress.
   double lowest_ = infinity, smallest_ = infinity;
   index_t idle_ = 0, infinite_ = 0, iteration_ = 0;
