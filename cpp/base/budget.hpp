@@ -25,6 +25,7 @@ struct RoundRecord {
   std::ptrdiff_t changed;      // variables moved by the round before
   std::ptrdiff_t current = 0;  // kernel solver: rows whose decision values are up to date
   std::ptrdiff_t part = 0;     // kernel solver: rows that rounds take place among, 0 for all
+  std::ptrdiff_t visits = 0;   // coordinate descent: rows met since the beginning
 };
 
 // Sees every record, and stops the solve by returning true. May be empty.

@@ -312,6 +312,7 @@ NB_MODULE(_core, m) {
   });
   m.attr("MOST_CANCELLED") = most_cancelled;
   m.attr("MOST_CANCELLED_SPARSE") = most_cancelled_sparse;
+  bind_at_once(m);
   bind_linear_rows(m);
   bind_coordinate_descent(m);
   bind_fold_path(m);

@@ -141,6 +141,7 @@ const Points<T>& as_points(const Kernel<T>& kernel) {
 }
 
 // The parts of the module, one per file.
+void bind_at_once(nb::module_& m);
 void bind_linear_rows(nb::module_& m);
 void bind_coordinate_descent(nb::module_& m);
 void bind_fold_path(nb::module_& m);

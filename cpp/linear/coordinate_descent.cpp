@@ -128,6 +128,7 @@ class CoordinateSolver {
   void sweep(index_t pass) {
     double highest = 0.0, lowest = 0.0, worst = 0.0, gap = 0.0;
     index_t size = static_cast<index_t>(active_.size());
+    visits_ += size;
     for (index_t k = 0; k < size; ++k)
       std::swap(active_[at(k)], active_[at(k + random_.below(size - k))]);
     for (index_t k = 0; k < size; ++k) {
@@ -247,7 +248,13 @@ class CoordinateSolver {
     // At first, and where the intercept of the passes lags so much that balancing is what costs.
     balanced_b_ = b;
     if (pass == 0 || price > 0.5 * gap * best_primal_) b_ = b;
-    return {pass, run_.seconds(), gap, best_primal_, best_dual_, changed_};
+    return {.iteration = pass,
+            .seconds = run_.seconds(),
+            .gap = gap,
+            .primal = best_primal_,
+            .dual = best_dual_,
+            .changed = changed_,
+            .visits = visits_};
   }
 
   // Any b proves a gap: a thousandth of the gap asked for is near enough, and at a cold start a
@@ -370,6 +377,7 @@ class CoordinateSolver {
     }
     FaceNewton<Rows> direction(rows_, start, loss_, fit_intercept_, run_);
     const FaceStep step = direction.solve(gradient, 0.01, newton_limit_, last_second_);
+    visits_ += step.iterations * static_cast<index_t>(step.face.size());
     for (double length = 1.0; length > 1e-3; length /= 4.0)
       if (try_step(start, step, length)) break;
     return step.iterations;
@@ -447,7 +455,7 @@ class CoordinateSolver {
   double drop_above_ = infinity, drop_below_ = -infinity;
   // When to check, and whether Newton pays.
   double estimate_ = infinity, last_seen_ = 0.0, target_ = 0.0, last_dual_ = -infinity;
-  index_t next_check_ = 0, last_check_ = 0, changed_ = 0;
+  index_t next_check_ = 0, last_check_ = 0, changed_ = 0, visits_ = 0;
   index_t newton_limit_ = first_newton_limit;
   bool unbounded_ = false;
   CoordinateResult result_;

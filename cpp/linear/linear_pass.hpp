@@ -3,57 +3,13 @@
 // so that all problems and all steps of a pass read them from memory once.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "base/run_control.hpp"
-#include "linear/linear_rows.hpp"
+#include "linear/share.hpp"
 #include "loss/prox.hpp"
 
 namespace psvm {
-
-// The rows that problems have in a block.
-struct BlockProblem {
-  index_t size;
-  const std::int32_t* codes;  // class of each row
-  const double* cost;
-  const double* target = nullptr;      // null: the sign, as in classification
-  const row_t* feature_row = nullptr;  // of the block, ascending; null: each row has its own
-};
-
-// The rows of a block that take part in one problem, and their state, in the order of the rows.
-struct Share {
-  // `rows` lists the rows that take part, ascending; empty for all. `signs` is the sign of each
-  // class in this problem.
-  Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std::int8_t> signs);
-
-  index_t count() const { return count_; }
-  const std::vector<row_t>& rows() const { return rows_; }
-  // First position whose row of features is at least `row`.
-  index_t position_of(index_t row) const;
-  row_t row(index_t position) const {
-    return rows_.empty() ? static_cast<row_t>(position) : rows_[static_cast<std::size_t>(position)];
-  }
-  row_t feature_row(index_t position) const {
-    return block.feature_row ? block.feature_row[row(position)] : row(position);
-  }
-  // Becomes `from` times the factor of the row's class: factor[0] of y = -1, factor[1] of y = +1.
-  void keep_best(const double* from, const double* factor);
-
-  const BlockProblem block;
-  const std::vector<std::int8_t> signs;
-
- private:
-  std::vector<row_t> rows_;
-  index_t count_;
-
- public:
-  using Column = std::unique_ptr<double[]>;
-  // Margin y (<w, x> + b), its change along the last direction, the centre of the envelope, alpha
-  // and its slope W; alpha linearised along the last direction; the best dual variables so far.
-  Column margin, change, centre, alpha, weight, linearised, best;
-};
 
 enum class PassKind {
   begin,    // margin = y (<direction, x> + b)

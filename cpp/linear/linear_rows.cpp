@@ -194,7 +194,8 @@ class StoredRows<DenseArray<S>> final : public LinearRows {
                 double* gram, index_t stride) const override {
     constexpr index_t columns = GramLoop::columns;
     // Packed rows of one batch stay in the second-level cache.
-    const index_t batch = std::clamp<index_t>(cache_entries / stride, 16, 256);
+    const index_t most = std::clamp<index_t>(cache_entries / stride, 16, 256);
+    const index_t batch = std::min(most, count);
     std::vector<double> packed(static_cast<std::size_t>(batch * stride), 0.0);
     for (index_t first = 0; first < count; first += batch) {
       const index_t some = std::min(batch, count - first);

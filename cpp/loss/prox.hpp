@@ -80,8 +80,10 @@ PSVM_INLINE ProxValue<V> prox_of(V shortfall, V centre, V cost, const Envelope& 
   ProxValue<V> value;
   if constexpr (kind == Exponent::one) {
     const V raw = centre + e.sigma * shortfall;
-    value.alpha = vmax<V>(raw < cost ? raw : cost, zero);
-    value.weight = raw > 0.0 ? (raw < cost ? broadcast<V>(e.sigma) : zero) : zero;
+    value.alpha = vmax<V>(vmin<V>(raw, cost), zero);
+    // 0 < raw < cost, in two choices: three conditions at once are taken apart by GCC.
+    const V below = choose<V>(greater<V>(cost, raw), broadcast<V>(e.sigma), zero);
+    value.weight = choose<V>(greater<V>(raw, zero), below, zero);
     value.loss = e.hard ? zero : cost * xi;
     value.conjugate = zero;
   } else if constexpr (kind == Exponent::one_and_a_half || kind == Exponent::below_two) {

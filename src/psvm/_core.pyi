@@ -275,6 +275,30 @@ def solve_whole_problems(
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def solve_at_once(
+    rows: BlockRows,
+    codes: npt.NDArray[np.int32],
+    cost: Array,
+    signs: npt.NDArray[np.int8],
+    target: Array | None,
+    p: float,
+    fit_intercept: bool,
+    exact: bool,
+    power_error: tuple[float, float],
+    budget: Budget,
+    why: tuple[str, str, str],
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    threads: int,
+) -> dict[str, Any]: ...
+def certify_pair(
+    w: Array,
+    image: Array,
+    values: dict[str, float],
+    count: int,
+    balanced: bool,
+    hard: bool,
+    power_error: tuple[float, float],
+) -> tuple[float, float, float, float, float]: ...
 
 class CoordinateProblem:
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,12 +42,11 @@ class Settings:
 
 def _is_finite(one: Solution) -> bool:
     """Whether a solution consists of numbers, though its gap may be infinite."""
-    proof = one.certificate
-    known = not np.isnan([proof.primal, proof.dual, proof.gap]).any()
-    finite = np.isfinite(proof.intercept) and np.isfinite(proof.scale)
-    if one.decision.size:  # a kernel problem
-        return bool(known and finite and np.isfinite(one.alpha).all())
-    return bool(known and finite and np.isfinite(one.w).all())
+    proof = one.certificate  # floats, for which math is ten times as fast
+    unknown = math.isnan(proof.primal) or math.isnan(proof.dual) or math.isnan(proof.gap)
+    if unknown or not (math.isfinite(proof.intercept) and math.isfinite(proof.scale)):
+        return False
+    return bool(np.isfinite(one.alpha if one.decision.size else one.w).all())
 
 
 @contextmanager

@@ -61,10 +61,10 @@ class LinearPSVC(PNormClassifier):
     solver : {"auto", "semismooth_newton", "coordinate_descent"}, default="auto"
         "semismooth_newton" solves for w and b in passes over all rows; "coordinate_descent" for one
         dual variable at a time. "auto" takes the latter for wide sparse rows (text) and for rows
-        far fewer than the features, where a Newton system would cost more than the rows, and for
-        small pairs of classes, else the former. Both reach the same optimum for every p; coordinate
-        descent that would take too long is finished by Newton. ``history_`` tells which one ran,
-        and why.
+        far fewer than the features, where a Newton system would cost more than the rows, and first
+        where a few passes of it may do; else the former. Both reach the same optimum for every p;
+        coordinate descent that would take too long is finished by Newton. ``history_`` tells which
+        one ran, and why.
     warm_start : bool, default=False
         Whether a further fit of as many classes and features starts from the present solution.
     verbose : int, default=0
@@ -254,10 +254,11 @@ class LinearPSVC(PNormClassifier):
         )
         watch.done(solved)
         self._judge(solved, settings)
-        coef = np.array([one.certificate.scale * one.w for one in solved])
+        scale = np.array([one.certificate.scale for one in solved])
+        coef = scale[:, None] * np.array([one.w for one in solved])
         support = np.zeros(problems.codes.size, dtype=np.bool_)
         for one in solved:
-            support |= one.alpha > 0.0
+            support[one.support] = True
         n_support = np.bincount(problems.codes[support], minlength=labels.classes.size)
         with all_or_nothing(self):
             self._store_common(seen, labels, solved)

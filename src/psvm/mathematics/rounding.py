@@ -13,7 +13,8 @@ sign can be scaled down by that much.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,6 @@ UNIT = 2.0**-53
 _LARGEST_LOGARITHM = 710.0
 # numpy adds 128 numbers in eight sums, and these sums in pairs.
 _PAIRWISE = 24.0
-# Rows that C++ adds up one after the other, and the fewest (``linear_pass.cpp``).
-_MOST_IN_CHUNK, _FEWEST_IN_CHUNK = 1024, 32
 
 
 @dataclass(frozen=True)
@@ -50,18 +49,21 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
     It says nothing (1, or infinite) where rounding may be all there is of P.
     """
     measured, magnitude = certificate.gap, certificate.magnitude
-    if not np.isfinite(measured):
+    if not math.isfinite(measured):
         return certificate
     gap = float(
         true_gap(certificate.primal, measured, magnitude, rounding.difference, rounding.primal)
     )
     stretch = rounding.stretch
-    return replace(
-        certificate,
-        primal=certificate.primal * stretch**2,
-        gap=gap,
-        intercept=certificate.intercept * stretch,
-        scale=certificate.scale * stretch,
+    return Certificate(
+        certificate.primal * stretch**2,
+        certificate.dual,
+        gap,
+        certificate.intercept * stretch,
+        certificate.scale * stretch,
+        certificate.measured,
+        magnitude,
+        certificate.squared_norm,
     )
 
 
@@ -244,58 +246,3 @@ def _of_hard_margin(
     added = primal * (stretch**2 - 1.0)
     difference = added + 2.0 * pulled + repair * scale + 4.0 * sums
     return Rounding(difference, added + pulled + sums, stretch)
-
-
-@dataclass(frozen=True)
-class PairSums:
-    """Sums over the rows at ``(w, b)`` and an alpha of its own, as a pass over them gives.
-
-    Attributes
-    ----------
-    lost, conjugate : float
-        Sums of ``cost xi^p`` and of conjugates.
-    rounding : float
-        What the errors of margins may add to P - D.
-    alpha, excess : float
-        Sums of alpha and of ``alpha y``.
-    reach, pull : float
-        Sums of ``alpha |x|`` and of ``alpha |y (t - f - b)|``.
-    count : int
-        Rows.
-    """
-
-    lost: float
-    conjugate: float
-    rounding: float
-    alpha: float
-    excess: float
-    reach: float
-    pull: float
-    count: int
-
-
-def rounding_of_pair(w: Array, image: Array, sums: PairSums, p: float, balanced: bool) -> Rounding:
-    """Of a certificate of coefficients and an alpha of their own."""
-    n, d = float(sums.count), float(w.size)
-    depth = min(n, _MOST_IN_CHUNK + n / _FEWEST_IN_CHUNK) + 16.0
-    of_loss, of_conjugate = power_error(p)
-    off, image_error = float(np.linalg.norm(w - image)), (n + 4.0) * UNIT * sums.reach
-    image_error += UNIT * float(np.linalg.norm(w))
-    repair = 0.0
-    if balanced and sums.alpha > 0.0:
-        missed = abs(sums.excess) + (n + 4.0) * UNIT * sums.alpha
-        if missed > 0.25 * sums.alpha:
-            return Rounding(np.inf, np.inf)
-        share = 4.0 * missed / sums.alpha
-        repair = share * sums.pull + (share * sums.reach) ** 2
-    added = sums.rounding * (1.0 + 1e-3) + 2.0 * (of_loss + depth * UNIT) * sums.lost
-    difference = (
-        added
-        + off * image_error
-        + image_error**2
-        + (d + 8.0) * UNIT * off**2
-        + of_conjugate * sums.conjugate
-        + depth * UNIT * (sums.lost + sums.pull + sums.conjugate)
-        + repair
-    )
-    return Rounding(difference, added + (d + 8.0) * UNIT * float(w @ w))

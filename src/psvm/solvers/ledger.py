@@ -83,15 +83,19 @@ class Budget:
         return replace(self, max_effort=MOST_EFFORT) if rows < FEW_ROWS else self
 
     @property
+    def seconds(self) -> float:
+        """Seconds of the fit so far."""
+        return time.perf_counter() - self.began
+
+    @property
     def seconds_left(self) -> float | None:
         """Seconds the fit may still take; None without a limit."""
-        limit, spent = self.max_time, time.perf_counter() - self.began
-        return None if limit is None else max(limit - spent, 0.0)
+        return None if self.max_time is None else max(self.max_time - self.seconds, 0.0)
 
     @property
     def effort(self) -> float:
         """Seconds of the fit, less those in which a busy machine kept the process waiting."""
-        return min(time.perf_counter() - self.began, time.process_time() - self.worked_before)
+        return min(self.seconds, time.process_time() - self.worked_before)
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ class Solution:
         Decision values of the rows without the intercept; of kernel problems only.
     w : ndarray
         Coefficients of the features; of linear problems only.
+    gather_support : callable or None
+        Gives the rows whose dual variable is positive, where that takes less than all of them.
     """
 
     gather_alpha: Callable[[], Array]
@@ -124,11 +130,21 @@ class Solution:
     history: list[Record] = field(default_factory=list)
     decision: Array = field(default_factory=lambda: np.empty(0))
     w: Array = field(default_factory=lambda: np.empty(0))
+    gather_support: Callable[[], npt.NDArray[np.integer[Any]]] | None = None
 
     @property
     def alpha(self) -> Array:
         """Dual variables of all rows."""
         return self.gather_alpha()
+
+    @property
+    def support(self) -> npt.NDArray[np.integer[Any]]:
+        """The rows whose dual variable is positive."""
+        return (
+            np.flatnonzero(self.alpha > 0.0)
+            if self.gather_support is None
+            else self.gather_support()
+        )
 
 
 @dataclass
@@ -190,7 +206,7 @@ class Ledger:
         limit = self.budget.max_time
         if limit is not None:
             grace = max(_GRACE * limit, _GRACE_SECONDS)
-            if time.perf_counter() - self.budget.began > limit + grace:
+            if self.budget.seconds > limit + grace:
                 raise OutOfTime
 
     @property
@@ -231,14 +247,23 @@ class Ledger:
 
     def closed(self, solution: Solution, *, indefinite: bool = False) -> Solution:
         """The whole story, with a status that agrees with the certificate."""
-        status, certificate = solution.status, solution.certificate
-        if certificate.gap <= self.budget.tol:
-            status = Status.STATIONARY if indefinite else Status.CONVERGED
-        elif certificate.measured <= self.budget.tol:
-            status = Status.UNPROVEN
-        elif status in (Status.CONVERGED, Status.STATIONARY):
-            status = Status.STALLED
+        status = proved_status(
+            solution.status, solution.certificate, self.budget.tol, indefinite=indefinite
+        )
         return replace(solution, status=status, n_iter=max(self.rounds, 1), history=self.records)
+
+
+def proved_status(
+    status: Status, certificate: Certificate, tol: float, *, indefinite: bool = False
+) -> Status:
+    """How a solve ended, as its certificate has it."""
+    if certificate.gap <= tol:
+        return Status.STATIONARY if indefinite else Status.CONVERGED
+    if certificate.measured <= tol:
+        return Status.UNPROVEN
+    if status in (Status.CONVERGED, Status.STATIONARY):
+        return Status.STALLED
+    return status
 
 
 @dataclass

@@ -11,6 +11,8 @@ from small_data import blobs, noisy
 
 from psvm import LinearPSVC
 from psvm.solvers.ledger import Status
+from psvm.solvers.linear.choose import choose_solver
+from psvm.solvers.linear.summary import RowSummary
 
 
 def text(n=200, d=800, seed=0):
@@ -52,7 +54,6 @@ def test_a_solver_by_name_is_the_solver_that_runs(solver):
         ("text", 1, "coordinate_descent"),
         ("text", 1.5, "coordinate_descent"),
         ("text", 2, "coordinate_descent"),
-        ("fewer rows than columns", 1.5, "coordinate_descent"),
     ],
 )
 def test_auto_goes_by_the_shape(shape, p, expected):
@@ -61,20 +62,31 @@ def test_auto_goes_by_the_shape(shape, p, expected):
         "tall": lambda: noisy(n=400, d=10),
         "tall sparse": lambda: (sp.csr_matrix(noisy(n=400, d=10)[0]), noisy(n=400, d=10)[1]),
         "text": text,
-        "fewer rows than columns": lambda: noisy(n=40, d=400),
     }[shape]()
     assert LinearPSVC(p=p).fit(X, y).history_[0][0]["solver"] == expected
 
 
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-@pytest.mark.parametrize("n", [900, 9000])
-def test_small_pairs_of_classes_are_descended(multi_class, n):
-    """Several classes one by one: not where a problem has all rows, or many per feature."""
-    X, y = blobs(n=n, d=20, classes=5)
-    records = LinearPSVC(multi_class=multi_class).fit(X, y).history_[0]
-    small_pair = multi_class == "ovo" and n == 900
-    assert (records[0]["solver"] == "coordinate_descent") == small_pair
-    assert ("pairs" in records[0]["why"]) == small_pair
+@pytest.mark.parametrize("d", [5, 150])
+def test_many_features_are_descended_first(d):
+    """Where a Newton step costs as much as many passes; and Newton ends what takes too long."""
+    X, y = blobs(n=900, d=d, classes=3)
+    for C in (1e-4, 1e4):
+        records = LinearPSVC(p=1, C=C).fit(X, y).history_[0]
+        assert (records[0]["solver"] == "coordinate_descent") == (d == 150)
+
+
+@pytest.mark.parametrize("shape", ["text", "tall", "pairs"])
+def test_choice_for_the_loop(shape):
+    """By shape alone, for starts that are warm and rows that are many."""
+    n, d, entries, signs = {
+        "text": (2000, 20_000, 50.0, [[-1, 1]]),
+        "tall": (20_000, 30, 30.0, [[-1, 1]]),
+        "pairs": (1000, 30, 30.0, [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
+    }[shape]
+    summary = RowSummary(n, d, True, entries, None, 1.0)
+    name, why = choose_solver(summary, np.array(signs, dtype=np.int8))
+    assert name == ("semismooth_newton" if shape == "tall" else "coordinate_descent")
+    assert ("pairs" in why) == (shape == "pairs")
 
 
 def test_why():

@@ -72,6 +72,14 @@ def solve_newton(
     return ends
 
 
+def sample_pays(problems: LinearProblems, rows: int, features: int, entries: float) -> bool:
+    """Whether problems have so many rows, of so many stored entries, that a sample pays."""
+    if problems.hard_margin:
+        return False
+    taking_part = float(np.count_nonzero(problems.signs)) / problems.signs.size * rows
+    return taking_part >= _ROWS_PER_FEATURE * (features + 1) and entries * taking_part >= _ENTRIES
+
+
 @dataclass
 class _Newton:
     passes: BlockPasses
@@ -174,12 +182,8 @@ class _Newton:
     @property
     def many_rows(self) -> bool:
         """Whether a problem has so many rows that a sample pays."""
-        if self.problems.hard_margin:
-            return False
-        d = self.summary.features
-        taking_part = float(np.mean(self.problems.signs != 0)) * self.summary.rows
-        entries = self.summary.entries * taking_part
-        return taking_part >= _ROWS_PER_FEATURE * (d + 1) and entries >= _ENTRIES
+        given = self.summary
+        return sample_pays(self.problems, given.rows, given.features, given.entries)
 
     def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], float]:
         """Begin at the solutions of a sample; also the distance they are to be trusted to."""

@@ -1,0 +1,48 @@
+#include "linear/share.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+namespace psvm {
+
+Share::Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std::int8_t> signs)
+    : block(block), signs(std::move(signs)), rows_(std::move(rows)) {
+  count_ = rows_.empty() ? block.size : static_cast<index_t>(rows_.size());
+  const auto n = static_cast<std::size_t>(count_);
+  // Not initialised: the first pass does, on the threads that will use it.
+  for (Column* column : {&margin, &change, &centre, &alpha, &weight}) column->reset(new double[n]);
+}
+
+index_t Share::position_of(index_t row) const {
+  if (rows_.empty() && !block.feature_row) return std::min(row, count_);
+  const auto positions = std::views::iota(index_t{0}, count_);
+  const auto before = [&](index_t position) { return feature_row(position) < row; };
+  return std::ranges::partition_point(positions, before) - positions.begin();
+}
+
+void Share::gather() {
+  const auto n = static_cast<std::size_t>(count_);
+  y.reset(new double[n]);
+  cost.reset(new double[n]);
+  for (std::size_t k = 0; k < n; ++k) {
+    const row_t own = row(static_cast<index_t>(k));
+    y[k] = signs[static_cast<std::size_t>(block.codes[own])];
+    cost[k] = block.cost[own];
+  }
+}
+
+void Share::tame(double factor) {
+  tamed_ = factor;
+  for (index_t k = 0; k < count_; ++k)
+    cost[static_cast<std::size_t>(k)] = block.cost[row(k)] * factor;
+}
+
+void Share::keep_best(const double* from, const double* factor) {
+  if (!best) best.reset(new double[static_cast<std::size_t>(count_)]);
+  for (index_t k = 0; k < count_; ++k) {
+    const bool positive = signs[static_cast<std::size_t>(block.codes[row(k)])] > 0;
+    best[static_cast<std::size_t>(k)] = from[k] * factor[positive];
+  }
+}
+
+}  // namespace psvm

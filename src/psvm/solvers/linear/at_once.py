@@ -1,0 +1,131 @@
+"""All problems of a fit in one call of C++: where rows and features are few.
+
+The method is that of the other solvers, coordinate descent where few passes of it are thought to
+do, else ``newton`` (see ``cpp/linear/at_once.cpp``); only nothing of it is done in Python, whose
+orders and answers take longer than the passes over a few thousand rows (300 rows of 20 features:
+7 ms beside 0.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm import _core
+from psvm.mathematics.certificate import Certificate
+from psvm.mathematics.problem import LinearProblems
+from psvm.mathematics.rounding import power_error
+from psvm.rows.blocks import ArrayBlocks
+from psvm.rows.sizes import SMALL
+from psvm.solvers.ledger import Budget, Solution, Status, proved_status
+from psvm.solvers.linear.passes import core_rows
+from psvm.solvers.linear.sample_and_sift import sample_pays
+from psvm.solvers.linear.systems import MAX_FACTORED
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int32]
+
+_NOTHING = np.empty(0)
+
+# The solvers aim just below tol, so that the gap recomputed is at most tol.
+AIM = 0.95
+
+
+def worth_solving_at_once(rows: Sequence[Any], problems: LinearProblems) -> bool:
+    """Whether the rows lie in memory and are too few for a sample of them to pay."""
+    if not isinstance(rows, ArrayBlocks) or not rows.in_memory or len(rows) != 1:
+        return False
+    n, d = rows.X.shape
+    if d > MAX_FACTORED or problems.feature_row is not None or problems.hard_margin:
+        return False
+    entries = rows.X.nnz / n if sp.issparse(rows.X) else float(d)
+    return not sample_pays(problems, n, d, entries)
+
+
+def solve_at_once(
+    X: Any,
+    problems: LinearProblems,
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    *,
+    threads: int,
+) -> list[Solution]:
+    """Solve every problem over the rows X to the relative gap ``budget.tol``.
+
+    ``on_round`` is that of ``solve_linear``.
+    """
+    n, d = X.shape
+    exact = n <= SMALL
+    limited = budget.over_rows(n)
+    left = None if limited.max_time is None else max(limited.max_time - limited.seconds, 0.0)
+    shape = f"{n} rows of {d} features"
+    solved = _core.solve_at_once(
+        core_rows(X),
+        problems.codes,
+        problems.cost,
+        np.ascontiguousarray(problems.signs),
+        problems.target,
+        problems.loss.p,
+        problems.fit_intercept,
+        exact,
+        power_error(problems.loss.p),
+        _core.Budget(
+            tol=AIM * budget.tol,
+            max_iter=limited.max_iter,
+            max_time=left,
+            max_effort=limited.max_effort,
+        ),
+        # Why each solver got its part, for its first record.
+        (
+            f"a few passes may do ({shape})",
+            f"many rows for the size of a Newton system ({shape})",
+            "small set: to the last digits" if exact else "coordinates would take too long",
+        ),
+        on_round,
+        threads,
+    )
+    solutions, starts = [], solved["starts"].tolist()
+    everything = zip(
+        *(solved[name] for name in ("w", "proof", "b", "status", "n_iter", "history")), strict=True
+    )
+    for t, (w, proof, b, ended, n_iter, history) in enumerate(everything):
+        certificate = pair_certificate(proof, b)
+        status = proved_status(Status[ended], certificate, budget.tol)
+        own = slice(starts[t], starts[t + 1])
+        rows, alpha = solved["rows"][own], solved["alpha"][own]
+        solutions.append(
+            Solution(
+                partial(_everywhere, rows, alpha, n),
+                certificate,
+                status,
+                max(n_iter, 1),
+                history,
+                _NOTHING,
+                w,
+                partial(_positive, rows, alpha),
+            )
+        )
+    return solutions
+
+
+def pair_certificate(proof: tuple[float, float, float, float, float], b: float) -> Certificate:
+    """What C++ has proved of coefficients and an alpha of their own, as a certificate."""
+    primal, dual, measured, gap, stretch = proof
+    return Certificate(primal, dual, gap, b * stretch, stretch, measured)
+
+
+def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:
+    """Dual variables of some rows as those of all n."""
+    values = np.zeros(n)
+    values[rows] = alpha
+    return values
+
+
+def _positive(rows: Rows, alpha: Array) -> Rows:
+    """The rows whose dual variable is positive."""
+    return rows[alpha > 0.0]
