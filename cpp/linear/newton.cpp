@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "linear/cholesky.hpp"
+#include "linear/damped_system.hpp"
 
 namespace psvm {
 
@@ -451,7 +451,7 @@ class Newton {
   double best_primal_ = infinity, best_dual_ = 0.0;
   bool kept_ = false;
   // The system of the last direction, and how the last step went.
-  Cholesky system_;
+  DampedSystem system_;
   bool has_system_ = false, stepped_fully_ = false, moved_little_ = false;
   double decrement_ = infinity;
   bool grew_ = false, was_tamed_ = false;  // the number of active rows; the cost

@@ -1,4 +1,4 @@
-#include "linear/cholesky.hpp"
+#include "linear/damped_system.hpp"
 
 #include "check.hpp"
 
@@ -24,12 +24,12 @@ double entry(const std::vector<double>& matrix, index_t stride, index_t i, index
 }
 }  // namespace
 
-TEST(cholesky, solves_the_system) {
+TEST(damped_system, solves_the_system) {
   for (const index_t n : {1, 2, 3, 4, 5, 7, 8, 9, 20, 33, 70}) {
     const index_t stride = n + 3;
     const auto matrix = positive(n, stride, 1.0, static_cast<unsigned>(n));
     const auto v = numbers(static_cast<std::size_t>(n), -1.0, 1.0, 99);
-    Cholesky system;
+    DampedSystem system;
     CHECK(system.factor(matrix, n, stride));
     const auto x = system.solve(v);
     for (index_t i = 0; i < n; ++i) {
@@ -41,8 +41,8 @@ TEST(cholesky, solves_the_system) {
   }
 }
 
-TEST(cholesky, damps_what_is_singular_and_refuses_what_is_indefinite) {
-  Cholesky system;
+TEST(damped_system, damps_what_is_singular_and_refuses_what_is_indefinite) {
+  DampedSystem system;
   CHECK(system.factor({1.0, 0.0, 1.0, 1.0}, 2, 2));
   CHECK(!system.factor({1.0, 0.0, 2.0, 1.0}, 2, 2));
   CHECK(!system.factor({std::nan("")}, 1, 1));
