@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -249,15 +250,26 @@ class WholeSolver {
               bool from_afar = false) {
     alpha_ = round.rows().alphas();
     certify(problem, round.block(), outcome);
-    // What rounding leaves at C = 100 is 1e-13; small slacks of p > 2 cost next to nothing (p = 3: a
-    // gap of 1e-11 is 1e-5 of them).
-    const double optimal = loss_.p > 2.0 ? 1e-12 : 1e-11;
-    if (outcome.gap <= 0.01 * optimal) return true;
+    if (outcome.gap <= 0.01 * optimal(problem, outcome)) return true;
     Face face(loss_, problem.rows, round.block(), goal_.fit_intercept, run_);
     if (!(from_afar ? face.solve_from_afar(alpha_) : face.solve(alpha_))) return false;
     balance(problem, alpha_);
     certify(problem, round.block(), outcome);
-    return outcome.gap <= optimal;
+    return outcome.gap <= optimal(problem, outcome);
+  }
+
+  // The relative gap of an optimum, but for rounding. Small slacks of p > 2 cost next to nothing (p = 3:
+  // a gap of 1e-11 is 1e-5 of them). Rows on the margin have slacks of some last digits, which at p = 1
+  // cost as much as any: at a large C that is all there is of the gap.
+  double optimal(const WholeProblem& problem, const WholeOutcome& outcome) const {
+    double price = outcome.alpha_sum, largest = 1.0;
+    for (std::size_t i = 0; i < alpha_.size(); ++i) {
+      largest = std::max(largest, std::abs(decision_[i] + outcome.intercept));
+      if (loss_.bounded() && alpha_[i] > 0.0) price += problem.rows.cost[i];
+    }
+    const double rounded = 4.0 * std::numeric_limits<double>::epsilon() * largest * price;
+    const double least = loss_.p > 2.0 ? 1e-12 : 1e-11;
+    return std::max(least, std::min(rounded / outcome.magnitude, 1e-3 * goal_.tol));
   }
 
   // Scales the heavier sign down, where it is more than rounding.

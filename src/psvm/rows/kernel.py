@@ -175,6 +175,16 @@ class Kernel:
         """Whether values are computed here from features."""
         return self.facts.of_features
 
+    def rank(self, features: int) -> float:
+        """The rank of a matrix of it at most, of rows of so many features; infinite for most."""
+        if self.facts.is_product:
+            return features
+        if self.function != "poly":
+            return math.inf
+        # The monomials of this degree, or up to it.
+        variables = features + (self.coef0 != 0.0)
+        return math.comb(variables + int(self.degree) - 1, int(self.degree))
+
     def points(
         self,
         X: Any,

@@ -94,7 +94,8 @@ def solve_kernel(
         best = solve.refined(best)
     if solve.over(best):
         return solve.closed(best)
-    stuck = best.status is Status.STALLED and problem.y.size <= RESCUE
+    stuck = best.certificate.gap > tol and best.status is Status.STALLED
+    stuck = stuck and problem.y.size <= RESCUE
     if small or stuck or (few_features and best.certificate.gap > tol):
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):

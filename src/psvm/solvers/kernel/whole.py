@@ -50,7 +50,8 @@ def are_small(problems: Sequence[KernelProblem], kernel: TrainingKernel) -> bool
     if kernel.stored is not None and kernel.size > SMALL:
         return False  # what is at hand need not be computed
     # Of few features w is the better unknown, where it is one problem of many rows.
-    if len(problems) == 1 and kernel.size > SMALL and _is_thin(kernel, first.y.size):
+    is_product = kernel.kernel.facts.is_product
+    if len(problems) == 1 and kernel.size > SMALL and is_product and _is_thin(kernel, kernel.size):
         return False
     return max(problem.y.size for problem in problems) <= WHOLE
 
@@ -185,8 +186,8 @@ def _told(on_round: OnRound, p: float) -> Callable[[int, bool, Record], bool]:
 
 
 def _is_thin(kernel: TrainingKernel, rows: int) -> bool:
-    """Whether this is a linear kernel with fewer features than rows: Newton is quick there."""
-    return kernel.kernel.facts.is_product and int(kernel.X.shape[1]) < rows
+    """Whether the matrix is of so low a rank that Newton, in as many unknowns, is quick."""
+    return kernel.kernel.of_features and kernel.kernel.rank(int(kernel.X.shape[1])) < rows
 
 
 def _kernel_rows(problems: Sequence[KernelProblem]) -> npt.NDArray[np.int64] | None:
