@@ -122,25 +122,51 @@ class Cholesky {
     }
   };
 
-  // The panel's own triangle, and the rows below it.
+  // The panel's own triangle, and the rows below it, which its inverse takes one product each.
   bool finish(index first, double least) {
-    for (index i = first; i < padded_; ++i) {
-      double* own = row(i);
-      const index last = std::min(i, first + panel - 1);
-      for (index j = first; j <= last; ++j) {
-        const double* other = row(j);
+    double inverse[panel][panel] = {};  // transposed
+    for (index i = 0; i < panel; ++i) {
+      double* own = row(first + i) + first;
+      for (index j = 0; j <= i; ++j) {
+        const double* other = row(first + j) + first;
         double value = own[j];
-        for (index k = first; k < j; ++k) value -= own[k] * other[k];
+        for (index k = 0; k < j; ++k) value -= own[k] * other[k];
         if (j < i) {
-          own[j] = value / other[j];
+          own[j] = value * inverse[j][j];
         } else {
           if (!(value > least)) return false;
           own[j] = std::sqrt(value);
+          inverse[j][j] = 1.0 / own[j];
         }
       }
     }
+    for (index j = 0; j < panel; ++j)
+      for (index i = j + 1; i < panel; ++i) {
+        double sum = 0.0;
+        for (index k = j; k < i; ++k) sum += (row(first + i) + first)[k] * inverse[j][k];
+        inverse[j][i] = -sum * inverse[i][i];
+      }
+    on_this_cpu<Below, double*, index, const double*, index>(
+        row(first + panel) + first, stride_, inverse[0], padded_ - first - panel);
     return true;
   }
+
+  struct Below {
+    template <class Arch>
+    static PSVM_INLINE void run(double* entries, index stride, const double* inverse, index rows) {
+      using V = Vec<double, Arch>;
+      constexpr index W = width<V>, N = panel / W;
+      for (index i = 0; i < rows; ++i) {
+        double* own = entries + i * stride;
+        V out[N];
+        for (index v = 0; v < N; ++v) out[v] = V{};
+        for (index k = 0; k < panel; ++k)
+          for (index v = 0; v < N; ++v)
+            out[v] += splat<V>(own + k) * load<V>(inverse + k * panel + v * W);
+        for (index v = 0; v < N; ++v) store<V>(own + v * W, out[v]);
+      }
+    }
+  };
 
   index n_ = 0, padded_ = 0, stride_ = 0;
   AlignedMemory<double> entries_, above_;

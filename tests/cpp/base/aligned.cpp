@@ -41,5 +41,30 @@ TEST(aligned, memory_grows_and_never_shrinks) {
   CHECK_EQUAL(memory[4999], 1.0);
 }
 
+TEST(aligned, medium_pieces_are_used_again_by_their_thread) {
+  const void* first = nullptr;
+  {
+    AlignedMemory<double> memory;
+    memory.make_room_for(100000);
+    first = memory.data();
+    AlignedMemory<double> other;
+    other.make_room_for(100000);
+    CHECK(other.data() != first);
+  }
+  AlignedMemory<float> again, more;
+  again.make_room_for(150000);
+  more.make_room_for(150000);
+  CHECK(again.data() == first || more.data() == first);
+  for (std::size_t k = 0; k < 150000; ++k) again[k] = more[k] = 1.0f;
+  // Small and large ones are not kept, and no more than a few.
+  for (const std::size_t count : {10, 2000000}) {
+    std::vector<AlignedMemory<double>> many(10);
+    for (auto& one : many) {
+      one.make_room_for(count);
+      one[count - 1] = 2.0;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace psvm
