@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "base/aligned.hpp"
 #include "base/simd.hpp"
@@ -37,8 +38,11 @@ class Cholesky {
   const double* row(index i) const { return entries_.data() + i * stride_; }
 
   // Replaces the lower triangle by its factor. False, and of no use, if a pivot is not above `least`
-  // times the largest diagonal entry.
-  bool factor(double least) {
+  // times the largest diagonal entry; with `held` such rows are put on that list instead, and solutions
+  // leave their unknowns at 0.
+  bool factor(double least, std::vector<index>* held = nullptr) {
+    held_ = held;
+    if (held) held->clear();
     double largest = 0.0;
     for (index i = 0; i < n_; ++i) largest = std::max(largest, row(i)[i]);
     bool positive = true;
@@ -134,7 +138,11 @@ class Cholesky {
         if (j < i) {
           own[j] = value * inverse[j][j];
         } else {
-          if (!(value > least)) return false;
+          if (!(value > least)) {
+            if (!held_ || std::isnan(value)) return false;
+            held_->push_back(first + j);
+            value = infinite;
+          }
           own[j] = std::sqrt(value);
           inverse[j][j] = 1.0 / own[j];
         }
@@ -168,6 +176,10 @@ class Cholesky {
     }
   };
 
+  // Of a pivot that lets nothing through, and still has an inverse.
+  static constexpr double infinite = 1e300;
+
+  std::vector<index>* held_ = nullptr;
   index n_ = 0, padded_ = 0, stride_ = 0;
   AlignedMemory<double> entries_, above_;
 };

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/cholesky.hpp"
@@ -107,24 +108,40 @@ class Face {
         continue;
       }
       // short_ is without the intercept.
-      double most = 0.0, size = 1.0;
+      double most = 0.0;
       bool wrong = false;
+      const double least = rounded(alpha, b);
       for (index_t i = 0; i < n_; ++i) {
         const double off = short_[at(i)] - rows_.y[i] * b;
-        size = std::max(size, 1.0 + std::abs(off - rows_.y[i] * rows_.target[i]));
         if (is_free[at(i)]) {
           most = std::max(most, std::abs(off));
-        } else if (alpha[at(i)] > 0.0 ? off < -rounding : off > rounding) {
+        } else if (alpha[at(i)] > 0.0 ? off < -least : off > least) {
           is_free[at(i)] = 1;
           wrong = true;
         }
       }
       if (!std::isfinite(most)) return false;
-      if (!wrong && most <= rounding * size) return true;
+      if (!wrong && most <= least) return true;
+      if (!held_.empty() && escape(alpha, is_free, b, least)) {
+        miss(alpha);
+        factored = false;
+        continue;
+      }
       factored = !wrong && most <= 0.2 * last;
       last = most;
     }
     return false;
+  }
+
+  // What is rounding of a margin: some last digits of it, and of the sum that it is.
+  double rounded(const std::vector<double>& alpha, double b) const {
+    double size = 1.0, total = 0.0, largest = 0.0;
+    for (index_t i = 0; i < n_; ++i) {
+      size = std::max(size, 1.0 + std::abs(decision_[at(i)] + b));
+      total += alpha[at(i)];
+      largest = std::max(largest, std::abs(block_.diagonal[at(i)]));
+    }
+    return rounding * size + 4.0 * std::numeric_limits<double>::epsilon() * largest * total;
   }
 
   // What each row misses without an intercept: y (t - f) - slack_of(alpha).
@@ -152,10 +169,61 @@ class Face {
       for (index_t l = 0; l <= k; ++l) out[l] = y * rows_.y[free_[at(l)]] * gram(i, free_[at(l)]);
       out[k] += slack_slope(alpha[at(i)], rows_.cost[i]);
     }
-    if (!system_.factor(degenerate)) return false;
+    if (!system_.factor(degenerate, &held_)) return false;
     along_.resize(free_.size());
     for (std::size_t k = 0; k < free_.size(); ++k) along_[k] = rows_.y[free_[k]];
     if (fit_intercept_) system_.solve(along_.data());
+    return true;
+  }
+
+  // Rows that depend on others are held by the system. Where the others are at rest and one of the held
+  // is not, the face has too many rows: it moves together with the others, which hardly changes any
+  // margin, until one of them meets a bound and leaves. False if all held rows are at rest.
+  bool escape(std::vector<double>& alpha, std::vector<char>& is_free, double b, double least) {
+    std::size_t worst = free_.size();
+    double off = least;
+    for (const index_t k : held_) {
+      const index_t i = free_[at(k)];
+      const double own = std::abs(short_[at(i)] - rows_.y[i] * b);
+      if (own > off) {
+        off = own;
+        worst = at(k);
+      }
+    }
+    if (worst == free_.size()) return false;
+    const index_t j = free_[worst];
+    const double y = rows_.y[j];
+    std::vector<double> column(free_.size());
+    for (std::size_t k = 0; k < free_.size(); ++k)
+      column[k] = y * rows_.y[free_[k]] * gram(free_[k], j);
+    for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] = -column[k];
+    system_.solve(direction_.data());
+    double weight = 0.0, missed = y, shift = 0.0;
+    for (std::size_t k = 0; k < free_.size(); ++k) {
+      missed += rows_.y[free_[k]] * direction_[k];
+      weight += rows_.y[free_[k]] * along_[k];
+    }
+    if (fit_intercept_) {
+      shift = missed / weight;
+      for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] -= shift * along_[k];
+    }
+    for (const index_t k : held_) direction_[at(k)] = 0.0;
+    direction_[worst] = 1.0;
+    double curvature = slack_slope(alpha[at(j)], rows_.cost[j]) + y * shift;
+    for (std::size_t k = 0; k < free_.size(); ++k) curvature += column[k] * direction_[k];
+    if (short_[at(j)] - y * b < 0.0)
+      for (double& by : direction_) by = -by;
+    const double share = std::min(room(alpha), curvature > 0.0 ? off / curvature : infinity);
+    if (!std::isfinite(share)) return false;
+    for (std::size_t k = 0; k < free_.size(); ++k) {
+      const index_t i = free_[k];
+      const double top = highest(i);
+      alpha[at(i)] = std::clamp(alpha[at(i)] + share * direction_[k], 0.0, top);
+      if (direction_[k] != 0.0 && room_[k] <= share) {
+        alpha[at(i)] = direction_[k] > 0.0 ? top : 0.0;
+        is_free[at(i)] = 0;
+      }
+    }
     return true;
   }
 
@@ -181,9 +249,9 @@ class Face {
     return b;
   }
 
-  // The share of the step until the first bound, and of each free variable.
+  // The share of a step until the first bound, and until that of each free variable.
   double room(const std::vector<double>& alpha) {
-    double share = 1.0;
+    double share = infinity;
     room_.resize(free_.size());
     for (std::size_t k = 0; k < free_.size(); ++k) {
       const double by = direction_[k], own = alpha[at(free_[k])];
@@ -312,7 +380,7 @@ class Face {
 
   // Steps, and systems among them, at most: from a gap of 1e-4 two to ten are usual. So many systems
   // long any number of rows leaves at once.
-  static constexpr int most_steps = 60, most_factors = 25, boldness = 10, most_halvings = 10;
+  static constexpr int most_steps = 200, most_factors = 60, boldness = 10, most_halvings = 10;
   // Share of the largest diagonal entry below which a pivot makes a face degenerate.
   static constexpr double degenerate = 1e-13;
   static constexpr double rounding = 1e-13;
@@ -324,7 +392,7 @@ class Face {
   const bool fit_intercept_;
   RunControl& run_;
   Cholesky system_;
-  std::vector<index_t> free_;
+  std::vector<index_t> free_, held_;  // held: places among the free
   std::vector<double> decision_, short_, coef_, direction_, along_, room_, scale_;
 };
 

@@ -51,20 +51,22 @@ TEST(face, ends_where_no_row_wants_to_move) {
     }
 }
 
-TEST(face, of_equal_rows_is_left_to_others) {
-  // Two rows of one kernel row, both free: any split of them is as good.
-  SmallKernel<double> kernel(n, 3, 2);
+TEST(face, of_equal_rows_is_any_of_many) {
+  // Two rows of one kernel row and one cost, both free: any split of their sum is as good.
+  SmallKernel<double> kernel(n, 8, 2);
   for (index_t j = 0; j < n; ++j) kernel.K[at(n + j)] = kernel.K[at(j)];
   for (index_t i = 0; i < n; ++i) kernel.K[at(i * n + 1)] = kernel.K[at(i * n)];
   TestRun test(1);
   SmallProblem problem(1.0, static_cast<std::size_t>(n), 1, true);
   problem.y[1] = problem.target[1] = problem.y[0];
+  problem.cost[0] = problem.cost[1] = 100.0;
   const PNormHinge loss(1.0);
   const DualRows rows = problem.rows();
   Block<double> block;
-  fill(block, kernel, false);
+  fill(block, kernel, true);
   std::vector<double> alpha(at(n), 0.0);
   alpha[0] = alpha[1] = 0.1;
-  Face face(loss, rows, block, true, test.run);
-  CHECK(!face.solve(alpha));
+  Face face(loss, rows, block, false, test.run);
+  CHECK(face.solve(alpha));
+  CHECK(problem.violation(problem.decision(kernel.K, alpha), alpha, false) < 1e-9);
 }
