@@ -138,7 +138,7 @@ class Cholesky {
         if (j < i) {
           own[j] = value * inverse[j][j];
         } else {
-          if (!(value > least)) {
+          if (first + j < n_ && !(value > least)) {  // the padding is not asked
             if (!held_ || std::isnan(value)) return false;
             held_->push_back(first + j);
             value = infinite;

@@ -87,6 +87,21 @@ class OwnEntries {
   std::map<int, std::unique_ptr<Kept>> kept_;
 };
 
+// Whether a matrix is positive semidefinite, but for rounding.
+bool is_definite(const double* matrix, index_t n, index_t stride) {
+  double largest = 0.0;
+  for (index_t i = 0; i < n; ++i) largest = std::max(largest, matrix[i * stride + i]);
+  const double rounding =
+      10.0 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;
+  Cholesky system;
+  system.resize(n);
+  for (index_t i = 0; i < n; ++i) {
+    std::copy(matrix + i * stride, matrix + i * stride + i + 1, system.row(i));
+    system.row(i)[i] += rounding;
+  }
+  return system.factor(0.0);
+}
+
 // Solves one problem after the other, on one thread.
 class WholeSolver {
  public:
@@ -111,7 +126,7 @@ class WholeSolver {
     const bool early = goal_.polish && loss_.p >= newton_from && !goal_.doubtful;
     round.limit_steps(early ? std::min(few_steps * n, most) : most);
     bool there = pair_steps(round, aim, on_round, outcome);
-    if (goal_.doubtful && !outcome.indefinite) outcome.indefinite = !is_definite(round.block(), n);
+    if (goal_.doubtful && !outcome.indefinite) outcome.indefinite = !is_definite(round.block().gram.data(), n, round.block().stride);
     const bool wanted = goal_.polish && !outcome.indefinite && outcome.rounds != goal_.max_iter &&
                         !outcome.history.empty();
     if (wanted && early && !there && !outcome.stopped) {
@@ -231,20 +246,6 @@ class WholeSolver {
     }
   }
 
-  // Whether the kernel matrix is positive semidefinite, but for rounding.
-  bool is_definite(const Block<double>& block, index_t n) {
-    double largest = 0.0;
-    for (index_t i = 0; i < n; ++i) largest = std::max(largest, block.diagonal[at(i)]);
-    const double rounding = 10.0 * static_cast<double>(n) * 2.2e-16 * largest;
-    matrix_.resize(n);
-    for (index_t i = 0; i < n; ++i) {
-      std::copy(block.gram.data() + i * block.stride, block.gram.data() + i * block.stride + i + 1,
-                matrix_.row(i));
-      matrix_.row(i)[i] += rounding;
-    }
-    return matrix_.factor(0.0);
-  }
-
   // Moves to the optimum, and certifies it; false where that is not possible.
   bool polish(const WholeProblem& problem, Round<double>& round, WholeOutcome& outcome,
               bool from_afar = false) {
@@ -336,7 +337,6 @@ class WholeSolver {
   const PNormHinge loss_;
   RunControl& run_;
   InterceptSearch intercepts_;
-  Cholesky matrix_;
   std::vector<double> alpha_, coef_, decision_, factors_;
   std::vector<const double*> vectors_;
 };
@@ -345,13 +345,24 @@ class WholeSolver {
 
 std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
                                                const std::vector<WholeProblem>& problems,
-                                               const WholeGoal& goal, const OnWholeRound& on_round,
+                                               const WholeGoal& asked, const OnWholeRound& on_round,
                                                double* alpha, double* decision, RunControl& run) {
   std::vector<WholeOutcome> outcomes(problems.size());
   std::vector<index_t> begin{0};
   for (const WholeProblem& problem : problems) begin.push_back(begin.back() + problem.size);
   OwnEntries own(kernel, problems.size() > 1);
   std::atomic<bool> late{false};
+  WholeGoal goal = asked;
+  // One look at all of a given matrix takes less than one at each of its parts (eight classes: half).
+  if (goal.doubtful && problems.size() > 1 && !kernel.points()) {
+    std::vector<index_t> every(at(kernel.size()));
+    std::iota(every.begin(), every.end(), index_t(0));
+    AlignedMemory<double> matrix;
+    matrix.make_room_for(every.size() * every.size());
+    for (int s = 0; s < kernel.segments(); ++s)
+      kernel.store_rows(every, s, matrix.data() + kernel.begin(s), kernel.size(), run);
+    goal.doubtful = !is_definite(matrix.data(), kernel.size(), kernel.size());
+  }
   const auto solve = [&](index_t t, RunControl& control) {
     const WholeProblem& problem = problems[at(t)];
     double* const own_alpha = alpha + begin[at(t)];

@@ -73,7 +73,7 @@ class DecisionErrors:
             powers = abs(X) if facts.of_absolute else X.multiply(X)
             norms = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
         else:
-            shift = self.kernel.kernel.shift(X)
+            shift = self.kernel.shift
             rows = X if shift is None else X - shift
             squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
             norms = np.abs(rows).sum(axis=1) if facts.of_absolute else squares

@@ -138,7 +138,8 @@ class TrainingKernel:
         return self.X if columns.size == self.size else self.X[columns]
 
     @cached_property
-    def _shift(self) -> Array | None:
+    def shift(self) -> Array | None:
+        """What is subtracted from every row to lose the fewest digits, or None."""
         return self.kernel.shift(self.X)
 
     @cached_property
@@ -202,7 +203,7 @@ class TrainingKernel:
     def _matrix(self, dtype: type) -> Any:
         if self.kernel.of_features:
             X = self.kernel.narrow(self.X, self.X)
-            return self.kernel.points(X, dtype, self._shift, self.starts)
+            return self.kernel.points(X, dtype, self.shift, self.starts)
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64
         if self._given is not None:
             return core.matrix(self._given.astype(dtype, copy=False), self.starts)
@@ -249,14 +250,14 @@ class TrainingKernel:
             if sp.issparse(self.X):
                 return float(self.X.multiply(self.X).sum()) / self.size
             squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
-            if self._shift is None:
+            if self.shift is None:
                 return squared
-            centred = squared - float(self._shift @ self._shift)
+            centred = squared - float(self.shift @ self.shift)
             if centred > _CANCELLED * squared:
                 return centred
             step, total = rows_to_pack(self.X), 0.0
             for begin in range(0, self.size, step):
-                rows = self.X[begin : begin + step] - self._shift
+                rows = self.X[begin : begin + step] - self.shift
                 total += float(np.einsum("ij,ij->", rows, rows))
             return total / self.size
 

@@ -63,3 +63,22 @@ TEST_PER_CPU(cholesky, tells_matrices_without_a_factor) {
   fill(system, a, 5);
   CHECK(!system.factor(0.0));
 }
+
+TEST_PER_CPU(cholesky, holds_rows_that_depend_on_others) {
+  Cholesky system;
+  for (const double scale : {1e-20, 1.0, 1e20}) {  // whatever the padding is beside it
+    auto a = matrix(13, 0.0, 5, 9);
+    for (double& entry : a) entry *= scale;
+    fill(system, a, 13);
+    std::vector<count_t> held;
+    CHECK(system.factor(1e-10, &held));
+    CHECK((held == std::vector<count_t>{9, 10, 11, 12}));
+    // The others solve their part; the system of dependent rows is solved with them.
+    std::vector<double> x(13, 0.0), right(13, 0.0);
+    for (std::size_t j = 0; j < 9; ++j) x[j] = 1.0;
+    for (std::size_t i = 0; i < 13; ++i)
+      for (std::size_t j = 0; j < 9; ++j) right[i] += a[i * 13 + j];
+    system.solve(right.data());
+    for (std::size_t i = 0; i < 13; ++i) CHECK_NEAR(right[i], x[i], 1e-6);
+  }
+}
