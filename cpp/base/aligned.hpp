@@ -57,8 +57,8 @@ class SparePieces {
     for (Piece& piece : here().pieces)
       if (!smallest || (piece.memory ? piece.size : 0) < (smallest->memory ? smallest->size : 0))
         smallest = &piece;
-    if (smallest->memory && smallest->size >= size) return LineAllocator<char>().deallocate(
-        static_cast<char*>(memory), size);
+    if (smallest->memory && smallest->size >= size)
+      return LineAllocator<char>().deallocate(static_cast<char*>(memory), size);
     if (smallest->memory) LineAllocator<char>().deallocate(static_cast<char*>(smallest->memory), 0);
     *smallest = {memory, size};
   }

@@ -154,8 +154,8 @@ class Cholesky {
         for (index k = j; k < i; ++k) sum += (row(first + i) + first)[k] * inverse[j][k];
         inverse[j][i] = -sum * inverse[i][i];
       }
-    on_this_cpu<Below, double*, index, const double*, index>(
-        row(first + panel) + first, stride_, inverse[0], padded_ - first - panel);
+    on_this_cpu<Below, double*, index, const double*, index>(row(first + panel) + first, stride_,
+                                                             inverse[0], padded_ - first - panel);
     return true;
   }
 

@@ -126,7 +126,8 @@ class WholeSolver {
     const bool early = goal_.polish && loss_.p >= newton_from && !goal_.doubtful;
     round.limit_steps(early ? std::min(few_steps * n, most) : most);
     bool there = pair_steps(round, aim, on_round, outcome);
-    if (goal_.doubtful && !outcome.indefinite) outcome.indefinite = !is_definite(round.block().gram.data(), n, round.block().stride);
+    if (goal_.doubtful && !outcome.indefinite)
+      outcome.indefinite = !is_definite(round.block().gram.data(), n, round.block().stride);
     const bool wanted = goal_.polish && !outcome.indefinite && outcome.rounds != goal_.max_iter &&
                         !outcome.history.empty();
     if (wanted && early && !there && !outcome.stopped) {

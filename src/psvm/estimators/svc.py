@@ -433,16 +433,23 @@ class SupportVectors:
 
 def _problems(settings: Settings, labels: EncodedLabels, rows: TrainingRows) -> list[KernelProblem]:
     """The binary problems of a fit, in the order of :mod:`psvm.mathematics.multiclass`."""
-    k = labels.classes.size
+    k, loss, free = labels.classes.size, settings.loss, settings.fit_intercept
+    cost = rows.gather(labels.cost)
+    if settings.pairwise(k):
+        # Thousands of pairs of many classes: from parts, which lie one after the other.
+        costs = np.split(cost, rows.starts[1:-1])
+        plus = [np.ones(own.size) for own in costs]
+        minus = [-own for own in plus]
+        return [
+            KernelProblem.classification(
+                [i, j],
+                np.concatenate([plus[i], minus[j]]),
+                np.concatenate([costs[i], costs[j]]),
+                loss,
+                free,
+            )
+            for i, j in class_pairs(k)
+        ]
     signs = problem_signs(k, settings.multi_class).astype(np.float64)
-    codes, cost = rows.pick(labels.codes), rows.gather(labels.cost)
-    pairwise = settings.pairwise(k)
-
-    def problem(t: int, segments: list[int]) -> KernelProblem:
-        places = rows.places(segments) if pairwise else slice(None)
-        return KernelProblem.classification(
-            segments, signs[t][codes[places]], cost[places], settings.loss, settings.fit_intercept
-        )
-
-    segments = [[i, j] for i, j in class_pairs(k)] if pairwise else [[0]] * len(signs)
-    return [problem(t, own) for t, own in enumerate(segments)]
+    codes = rows.pick(labels.codes)
+    return [KernelProblem.classification([0], sign[codes], cost, loss, free) for sign in signs]
