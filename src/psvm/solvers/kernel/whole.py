@@ -29,7 +29,7 @@ _PAIR_STEPS = "working_set_float64"
 # Pair steps per row of a small training set, before Newton makes an end of it; of a linear kernel
 # with few features at most so many as take half of Newton's time, which is some 10 ms in Python.
 _MOST_STEPS, _THIN_STEPS = 160, 1.5e7
-# Entries of all matrices from which on another thread is worth the while of starting it (28 pairs of
+# Entries of all matrices from which on it is worth starting another thread (28 pairs of
 # 75 rows: 1.1 ms on one thread, 1.3 to 2.9 on two).
 _MANY_ENTRIES = 1_000_000
 
