@@ -1,6 +1,6 @@
 # make demo       fit PSVC beside SVC on the breast-cancer data: a table, and demo.png
 # make test       ruff, mypy and pytest, without the slow tests
-# make test-all   make test, then the slow tests
+# make test-all   ruff and mypy, two minutes of fuzz, the slow tests, then pytest as in make test
 # make bench      the benchmarks (options in ARGS="..."): two large sets, and a quick look at
 #                 everyday problems
 # make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
@@ -28,7 +28,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz bench sanitize sanitize-threads lint format clean
+.PHONY: help demo test test-all pytest fuzz bench sanitize sanitize-threads lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -45,17 +45,21 @@ lint: $(READY)/psvm $(READY)/test
 		$(BIN)/clang-format $$file | cmp -s $$file - || { echo "$$file is not formatted: run 'make format'"; exit 1; }; done
 	@echo "mypy" && $(BIN)/mypy --no-error-summary
 
-test: lint $(READY)/cpp_tests
-	@echo "pytest"
-	@$(PYTEST) -m "not slow" $(ARGS)
+test: lint
+	@$(MAKE) --no-print-directory pytest
 
-# 5: none of the tests chosen in ARGS is slow.
-test-all: test
-	@echo "pytest, the slow tests"
-	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
-# The same cases in every run, so that a finding is a change.
+# The fuzz has the same cases in every run, so that a finding is a change. 5: none of the tests
+# chosen in ARGS is slow. Most tests come last, for their summary to be the end.
+test-all: lint $(READY)/cpp_tests
 	@echo "two minutes of fuzz"
 	@$(MAKE) --no-print-directory fuzz MINUTES=2 BASE=8000000
+	@echo "pytest, the slow tests"
+	@$(PYTEST) -m slow $(ARGS) || [ $$? -eq 5 ]
+	@$(MAKE) --no-print-directory pytest
+
+pytest: $(READY)/cpp_tests
+	@echo "pytest"
+	@$(PYTEST) -m "not slow" $(ARGS)
 
 # Every case is determined by its seed; failing ones are kept in build/fuzz/failing.txt (SEED=kept).
 MINUTES ?= 10

@@ -47,7 +47,8 @@ ROOMS = {
 # which the kernel solvers may call, know nothing of kernels.
 MODULES = {
     "mathematics/loss": set(),
-    "mathematics/certificate": {"mathematics/loss"},
+    "mathematics/cached": set(),
+    "mathematics/certificate": {"mathematics/cached", "mathematics/loss"},
     "mathematics/problem": {"mathematics/certificate", "mathematics/loss"},
     "mathematics/rounding": {"mathematics/certificate"},
     "mathematics/multiclass": {"_core"},

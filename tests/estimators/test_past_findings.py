@@ -101,3 +101,68 @@ def test_a_search_on_an_indefinite_matrix_warns_of_no_numbers():
     with np.errstate(over="raise", invalid="raise"):
         search = PSVCCV([1.5, 2.0], [16.0, 100.0], kernel="precomputed", cv=2).fit(K, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-150, 1e-80, 1.0, 1e80, 1e150])
+def test_a_polynomial_kernel_of_any_size_warns_of_no_numbers(scale):
+    """Squares of kernel values were summed, which overflowed from 1e154 on."""
+    X, y = rows(40, 3)
+    PSVC(1.5, C=5.0, kernel="poly", degree=2, gamma=scale, coef0=0.0).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("coef0", [0.0, 1.0])
+def test_a_search_over_kernels_out_of_range_warns_of_no_numbers(coef0):
+    """A bound was 0 times infinity."""
+    X, y = rows(40, 3)
+    search = PSVCCV([2.0], [1.0], kernel="poly", degree=2, gammas=[1.0], coef0=coef0, cv=2)
+    search.fit((1e76 * X).astype(np.float64), y)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_large_float32_of_both_signs():
+    """scikit-learn's sum of X was inf - inf, and squares of columns overflowed."""
+    X, y = rows(40, 3)
+    X = (1e38 * X / np.abs(X).max()).astype(np.float32)
+    X[0], X[1] = 3e38, -3e38
+    X = np.vstack([np.tile(X[:1], (40, 1)), np.tile(X[1:2], (40, 1)), X])
+    y = np.concatenate([np.ones(40, dtype=int), np.zeros(40, dtype=int), y])
+    for model in (PSVC(gamma=1e-77), LinearPSVC()):
+        for storage in (np.asarray, sp.csr_matrix):
+            model.fit(storage(X), y).predict(storage(X))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_many_rows_that_are_all_equal_are_decided_by_coef(storage):
+    """Coefficients of equal support vectors were added up, rounded: w was of rounding alone."""
+    X = np.full((600, 1), 44.2287)
+    y = np.random.default_rng(0).integers(0, 2, 600)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 600)
+    model = PSVC(20.0, C=26.0, kernel="linear").fit(storage(X), y, sample_weight=weight)
+    expected = X @ model.coef_.T + model.intercept_
+    assert model.decision_function(storage(X)) == pytest.approx(
+        expected[:, 0], rel=1e-12, abs=1e-14
+    )
+
+
+def test_more_pairs_than_support_vectors_are_decided_by_coef():
+    """Products with support vectors far from the origin lost eight digits."""
+    X, _ = rows(12, 3, offset=-4.6e6)
+    model = PSVC(1.25, C=10.0, kernel="linear", tol=1e-9, decision_function_shape="ovo")
+    model.fit(X, np.arange(12) % 6)
+    assert model.support_.size < model.intercept_.size == 15
+    w, b = exactly(model.coef_), exactly(model.intercept_)
+    exact = (exactly(X) @ w.T + b).astype(float)
+    rounding = np.finfo(float).eps * (np.abs(X) @ np.abs(model.coef_.T) + np.abs(model.intercept_))
+    assert (np.abs(model.decision_function(X) - exact) <= 4 * rounding).all()
+
+
+@pytest.mark.parametrize("gamma", [0.7, 1e13])
+def test_labels_agree_with_decisions_where_float32_tells_nothing(gamma):
+    """Exponents were off by more than 100, and the bound was a share of what came out."""
+    X, y = rows(600, 11)
+    X[:, 0] *= 1e5
+    y = np.random.default_rng(0).integers(0, 2, 600)
+    model = PSVC(3.0, C=40.0, gamma=gamma).fit(X, y)
+    assert np.array_equal(model.predict(X), model.classes_[(model.decision_function(X) > 0) * 1])

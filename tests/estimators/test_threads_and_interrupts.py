@@ -105,6 +105,20 @@ def test_interrupt_inside_a_callable_kernel():
     assert PSVC().fit(X, y).status_ == [Status.CONVERGED]
 
 
+def test_interrupt_while_overflows_are_ignored():
+    """Where Ctrl-C hits NumPy's own lines of ``errstate``, nothing leaves it."""
+    before = np.geterr()
+
+    def kernel(A, B):
+        np.errstate(over="ignore", invalid="ignore").__enter__()
+        raise KeyboardInterrupt
+
+    X, y = noisy(n=50)
+    with pytest.raises(KeyboardInterrupt):
+        PSVC(kernel=kernel).fit(X, y)
+    assert np.geterr() == before
+
+
 @each_way
 def test_fits_in_several_threads(estimator):
     """Eight fits of different problems at once equal the same fits one by one."""

@@ -197,3 +197,10 @@ def test_a_narrow_margin_is_ruled_out_by_alpha_alone(scale):
 
 def test_no_alpha_rules_nothing_out():
     assert may_be_separable(0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("size", [1e-130, 1e200])
+def test_a_hard_margin_is_ruled_out_at_any_size_of_alpha(size):
+    """The square of a gain beyond 1e154 was an OverflowError."""
+    assert may_be_separable(1e300, size, 1.0) == (size < 1e155)
+    assert not may_be_separable(0.0, size, 1.0)

@@ -349,6 +349,17 @@ def test_nonsense_in_the_schema(whole, tmp_path, schema):
     assert_mentions(refusal(sealed(tmp_path, whole, out.getvalue())), "altered")
 
 
+def test_a_compressed_array_that_is_damaged(whole, tmp_path):
+    """The checksum is right, as whoever changes a file can make it: zlib's error came through."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("1.npy", bytes(1000))
+        archive.writestr("schema.json", "{}")
+    payload = bytearray(out.getvalue())
+    payload[30 + len("1.npy")] = 0xFF  # the first byte after the member's header: no kind of block
+    assert_mentions(refusal(sealed(tmp_path, whole, bytes(payload))), "altered", "decompressing")
+
+
 def test_archive_that_swells_is_refused(whole, tmp_path):
     swelling, around = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(swelling, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -466,6 +477,8 @@ UNSOUND_SEARCH = {
     "model of the rest": lambda s: setattr(s.best_estimator_, "multi_class", "ovr"),
     "order of the classes": set_attribute("classes_", lambda c: c[::-1]),
     "fewer classes": set_attribute("classes_", lambda c: c[:2]),
+    "no number of features": set_attribute("n_features_in_", lambda n: None),
+    "more features": set_attribute("n_features_in_", lambda n: n + 1),
     "no calibration": set_attribute("_calibration", lambda c: None),
     "classes of the calibration": set_calibration(n_classes=2),
     "coupling": set_calibration(pairwise=False),

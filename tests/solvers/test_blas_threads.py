@@ -3,6 +3,7 @@
 from threading import Event, Thread
 
 import pytest
+from processes import UNIX, output
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from psvm.solvers.blas_threads import one_blas_thread
@@ -58,3 +59,42 @@ def test_the_last_of_two_threads_restores_the_limit():
     thread.join()
     assert seen == [{1}]
     assert blas_threads() == {2}
+
+
+@UNIX
+def test_a_child_forked_while_another_thread_sets_the_limit():
+    """The lock that thread held was never released in the child, which waited forever."""
+    found = output(
+        """
+        import os, threading
+        import numpy
+        from threadpoolctl import threadpool_info
+        from psvm.solvers import blas_threads
+
+        def counts():
+            return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+        before = counts()
+        inside, leave = threading.Event(), threading.Event()
+
+        def other():
+            with blas_threads.one_blas_thread(), blas_threads._lock:
+                inside.set()
+                leave.wait(30)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        inside.wait(30)
+        child = os.fork()
+        if child == 0:
+            with blas_threads.one_blas_thread():
+                one = counts() == {1}
+            os._exit(0 if one and counts() == before else 3)
+        status = os.waitpid(child, 0)[1]
+        leave.set()
+        thread.join()
+        print(os.waitstatus_to_exitcode(status))
+        """,
+        timeout=30,
+    )
+    assert found.strip() == "0"

@@ -103,6 +103,8 @@ def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[
     codes = referee.codes[model.support_]
     coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
     w, rounding = weights_of(coef, support)
+    # The middle may as well be that of the support vectors of this problem alone.
+    rounding = np.maximum(rounding, weights_of(coef[coef != 0], support[coef != 0])[1])
     # In float64 the middle is rounded, too.
     off = rounding * (_U / EPS) + 16 * _U**2 * dot(np.abs(coef), np.abs(support))
     if (np.abs(exactly(model.coef_[t]) - w) > 4 * off + 4 * _U * np.abs(w)).any():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import resource
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +41,11 @@ def run_file(seed: int) -> Outcome:
     how = one_of(rng, _model_file, _doctored_file, _libsvm_model, _data_file, _model_by_command,
                  _export, weights=[4, 5, 3, 8, 2, 1])  # fmt: skip
     cpu = time.process_time()
-    with limited_memory(MEMORY), warnings.catch_warnings():
+    with limited_memory(MEMORY), warnings.catch_warnings(), quiet_stderr() as said:
         warnings.simplefilter("ignore")
         how(rng, outcome)
+        told = said()
+    outcome.findings = [replace(one, detail=one.detail + told) for one in outcome.findings]
     cpu = time.process_time() - cpu
     if cpu > SECONDS and how is not _export:
         outcome.found("slow", f"{cpu:.1f} s")
@@ -52,6 +56,25 @@ def warm_up() -> None:
     """Have skops import all of scikit-learn, as the first model file does."""
     with tempfile.TemporaryDirectory() as folder:
         psvm.save(psvm.PSVC(), Path(folder) / "m.psvm")
+
+
+@contextlib.contextmanager
+def quiet_stderr() -> Iterator[Callable[[], str]]:
+    """What is written to descriptor 2 inside, for findings: Rust tells of panics it is over."""
+    with tempfile.TemporaryFile() as kept:
+        before = os.dup(2)
+        os.dup2(kept.fileno(), 2)
+
+        def said() -> str:
+            kept.seek(0)
+            text = kept.read().decode(errors="replace").strip()
+            return f"\n{text[-2000:]}" if text else ""
+
+        try:
+            yield said
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Damage is damage, doctored files have right checksums, and wrong readers are found out."""
 
 import io
+import os
 import sys
 
 import numpy as np
@@ -66,6 +67,21 @@ def test_a_wrong_reader_is_found_out(monkeypatch, reader, what):
     outcome = Outcome(0, "files")
     files._model_file(np.random.default_rng(0), outcome)
     assert [one.what for one in outcome.findings] == [what]
+
+
+def test_what_is_written_to_stderr_is_kept_for_findings(monkeypatch, capfd):
+    """Also by threads that are not Python's."""
+
+    def panic(rng, outcome):
+        os.write(2, b"thread panicked")
+        if outcome.seed:
+            outcome.found("wrong answer", "seen")
+
+    monkeypatch.setattr(files, "one_of", lambda *choices, **_: panic)
+    assert files.run_file(0).findings == []
+    (found,) = files.run_file(1).findings
+    assert found.detail == "seen\nthread panicked"
+    assert "panicked" not in capfd.readouterr().err
 
 
 def test_a_command_that_shows_its_inside_is_found_out(monkeypatch):

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ def find(name: str) -> tuple[Array, Labels] | None:
             X, y = np.asarray(file["X"]), np.asarray(file["y"])
         single = X.dtype == np.float32
         X = X.astype(np.float64)
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise DataUnavailableError(
             f"{path} cannot be read as the data set {name!r}: {error}. It must be a NumPy .npz "
             f"file with the arrays X and y; replace it, or delete it to have the set fetched."

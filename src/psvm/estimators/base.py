@@ -50,6 +50,19 @@ def _is_finite(one: Solution) -> bool:
 
 
 @contextmanager
+def errors_as_before() -> Iterator[None]:
+    """What NumPy does about overflows is the same afterwards, also of a fit that is interrupted.
+
+    ``np.errstate`` stays on where Ctrl-C hits the few lines of NumPy that enter or leave it.
+    """
+    before = np.geterr()
+    try:
+        yield
+    finally:
+        np.seterr(**before)
+
+
+@contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """What fails or is interrupted inside leaves the estimator as it was."""
     before = dict(estimator.__dict__)

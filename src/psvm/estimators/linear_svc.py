@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
+from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import LinearWarmStart
@@ -163,6 +163,7 @@ class LinearPSVC(PNormClassifier):
     # --- fit -------------------------------------------------------------------------------------
 
     @with_callbacks
+    @errors_as_before()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -188,6 +189,7 @@ class LinearPSVC(PNormClassifier):
         return self._fit_rows(rows, seen, labels, settings, solver, FitWatch(self, rows.X, y))
 
     @with_callbacks
+    @errors_as_before()
     def fit_blocks(self, blocks: Any, classes: Any = None) -> Self:
         """Fit the model to blocks of rows that are loaded one at a time.
 

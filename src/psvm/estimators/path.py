@@ -15,6 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 
 from psvm.estimators import validation as check
+from psvm.estimators.base import errors_as_before
 from psvm.estimators.cost_grid import is_count, spread_costs
 from psvm.estimators.labels import class_codes, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
@@ -32,6 +33,7 @@ Array = npt.NDArray[np.float64]
 _FITTED = ("intercept", "n_support", "primal_objective", "dual_objective", "dual_gap", "n_iter")
 
 
+@errors_as_before()
 def psvm_path(
     X: Any,
     y: Any,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from psvm import _core
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing
+from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.kept_models import forget, kept_model
 from psvm.estimators.labels import EncodedLabels, encode_labels
@@ -200,6 +200,7 @@ class PSVC(PNormClassifier):
     # --- fit -------------------------------------------------------------------------------------
 
     @with_callbacks
+    @errors_as_before()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

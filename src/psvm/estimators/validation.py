@@ -219,7 +219,8 @@ def check_entries(X: Any, estimator: Any) -> float:
         squares = float(np.einsum("i,i->", values, values))
     if _SMALLEST <= squares <= _LARGEST**2:
         return math.sqrt(squares)
-    assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    with _sums_beyond_range():
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
     largest = _largest_entry(X)
     if largest > _LARGEST:
         _check_range(largest)
@@ -273,6 +274,11 @@ class SeenFeatures:
             estimator.__dict__.pop("feature_names_in_", None)
 
 
+def _sums_beyond_range() -> np.errstate:
+    """scikit-learn sums up X to see whether it is finite: of float32, sums may be inf - inf."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def check_data(
     estimator: Any, X: Any, y: Any, *, sparse: bool = True
 ) -> tuple[SeenFeatures, Any, Any]:
@@ -282,9 +288,10 @@ def check_data(
     """
     seeing = copy(estimator)
     dtypes = (np.float64, np.float32) if sparse else np.float64
-    X, y = validate_data(
-        seeing, sound_sparse(X), y, accept_sparse="csr" if sparse else False, dtype=dtypes
-    )
+    with _sums_beyond_range():
+        X, y = validate_data(
+            seeing, sound_sparse(X), y, accept_sparse="csr" if sparse else False, dtype=dtypes
+        )
     return SeenFeatures.by(seeing), canonical(X), y
 
 
@@ -304,9 +311,10 @@ def check_new_rows(estimator: Any, X: Any, **format: Any) -> Any:
     """Rows to predict for, as an array or CSR matrix of floats."""
     check_is_fitted(estimator)
     dtypes = (np.float64, np.float32)
-    return validate_data(
-        estimator, sound_sparse(X), reset=False, accept_sparse="csr", dtype=dtypes, **format
-    )
+    with _sums_beyond_range():
+        return validate_data(
+            estimator, sound_sparse(X), reset=False, accept_sparse="csr", dtype=dtypes, **format
+        )
 
 
 def _check_block(seeing: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:

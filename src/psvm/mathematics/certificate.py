@@ -8,12 +8,12 @@ this alpha can prove. Nothing here trusts the solver that ran.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
+from psvm.mathematics.cached import cached_property
 from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]
@@ -279,4 +279,6 @@ def may_be_separable(squared_norm: float, gain: float, largest: float) -> bool:
     largest : float
         The largest squared norm of a row.
     """
-    return gain <= 0.0 or squared_norm > NARROWEST_MARGIN**2 * largest * gain**2
+    # Of roots: the square of a gain may leave the range of float64.
+    narrowest = NARROWEST_MARGIN * np.sqrt(largest) * gain
+    return gain <= 0.0 or bool(np.sqrt(squared_norm) > narrowest)

@@ -227,7 +227,8 @@ def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, large
     if not lighter > missed:
         return np.inf
     mean = float(np.sum(alpha * np.abs(short))) / lighter
-    return 2.0 * (missed * mean + missed**2 * largest)
+    with np.errstate(over="ignore"):
+        return float(2.0 * (missed * mean + np.square(missed) * largest))
 
 
 def _of_hard_margin(

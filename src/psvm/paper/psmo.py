@@ -40,13 +40,13 @@ import math
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import daxpy
 
+from psvm.mathematics.cached import cached_property
 from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]

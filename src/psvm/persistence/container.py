@@ -27,6 +27,19 @@ from typing import Any
 from psvm.persistence.atomic import replacing
 from psvm.persistence.errors import ModelFileError
 
+# What the zip and JSON readers raise on damaged input, one by one, so that a mistake here is not
+# taken for a damaged file.
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # a compression method that does not exist
+    UnicodeDecodeError,
+    RuntimeError,  # a member marked as encrypted
+    struct.error,
+    OverflowError,
+)
+
 FORMAT = "psvm model"
 FORMAT_VERSION = 2
 """Raise it when an older psvm could not read the file, and add a step to `state.UPGRADES`."""
@@ -121,18 +134,7 @@ def read_container(path: str | os.PathLike[str]) -> ModelFile:
             if error.errno != errno.EINVAL:  # a place before the beginning of the file
                 raise
             raise _damaged(path, "it is not a whole zip archive") from error
-        except (
-            # What the zip and JSON readers raise on damaged input, one by one, so that a mistake
-            # here is not taken for a damaged file.
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,  # a compression method that does not exist
-            UnicodeDecodeError,
-            RuntimeError,  # a member marked as encrypted
-            struct.error,
-            OverflowError,
-        ) as error:
+        except DAMAGED as error:
             raise _damaged(path, f"it is not a whole zip archive ({error})") from error
 
 

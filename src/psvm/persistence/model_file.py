@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from psvm.persistence.allowed import allow_list
-from psvm.persistence.container import read_container, write_container
+from psvm.persistence.container import DAMAGED, read_container, write_container
 from psvm.persistence.errors import ModelFileError, UnsupportedModelError
 from psvm.persistence.payload import read_payload
 from psvm.persistence.state import packed, unpacked, upgrades_from
@@ -118,7 +118,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
     try:
         payload = read_payload(file.payload)
         refused = allowed.refused(payload.schema)
-    except (zipfile.BadZipFile, KeyError, ValueError, RecursionError, EOFError) as error:
+    except (*DAMAGED, KeyError, ValueError) as error:
         raise _altered(path, error) from error
     if refused:
         hint = " If you trust such a class, import it and give it in trusted=[...]."

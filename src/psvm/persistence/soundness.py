@@ -124,6 +124,7 @@ def _check_search(state: State) -> None:
     _check(isinstance(model, PSVC | LinearPSVC), "best_estimator_")
     same = model.multi_class == state["multi_class"]
     _check(same and np.array_equal(model.classes_, state["classes_"]), "best_estimator_")
+    _check(_features(state) == model.n_features_in_, "n_features_in_")
     _check(isinstance(calibration, Calibration) and calibration.n_classes == k, "_calibration")
     _check(calibration.pairwise == (k > 2 and state["multi_class"] == "ovo"), "_calibration")
     sigmoids = calibration.sigmoids

@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +33,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
+from psvm.mathematics.cached import cached_property
 from psvm.mathematics.rounding import UNIT
 from psvm.rows.kernel import dense_if_small, weights_of
 
@@ -97,12 +97,15 @@ class DecisionErrors:
 
     def coarse(self, total: float) -> float:
         """A bound for all rows and all dual variables whose magnitudes sum up to ``total``."""
-        return total * self._of_all
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number proves nothing
+            return total * self._of_all
 
     @cached_property
     def _of_all(self) -> float:
         """How far the decision values of dual variables that sum up to 1 may be off."""
         n, norm = float(self.kernel.size), float(self._norms.max(initial=0.0))
+        if not self.most < np.inf:
+            return np.inf
         if self.kernel.kernel.facts.is_product:
             return 1.01 * self.most * UNIT * (3.0 * n + self._terms + 32.0)
         relative, absolute = self._entry_errors(np.array([norm]), norm)

@@ -6,7 +6,6 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
+from psvm.mathematics.cached import cached_property
 from psvm.rows.decision_errors import DecisionErrors
 from psvm.rows.kernel import Kernel, kernel_values, rows_to_pack
 from psvm.rows.sizes import SMALL

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators import validation as check
-from psvm.estimators.base import all_or_nothing
+from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.estimators.labels import check_class_weight, encode_labels, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
@@ -231,6 +231,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # --- fit -------------------------------------------------------------------------------------
 
     @with_callbacks
+    @errors_as_before()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Search the grid, choose, and fit the chosen cell to all rows.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from psvm.mathematics.cached import cached_property
 from psvm.rows.kernel import Kernel
 from psvm.search.folds import Array, Fold, FoldProblem
 from psvm.search.grid import Grid

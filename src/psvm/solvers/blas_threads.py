@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -24,7 +25,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     global _users, _controller, _limit
     with _lock:
-        if _users == 0:
+        if _limit is None:
             # Looking for the libraries takes milliseconds: once per process.
             _controller = _controller or ThreadpoolController()
             _limit = _controller.limit(limits=1, user_api="blas")
@@ -33,10 +34,24 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            _users -= 1
-            if _users == 0:
+            _users = max(_users - 1, 0)
+            if _users == 0 and _limit is not None:
                 # Since threadpoolctl 3.8 only the thread that set a limit of OpenBLAS may change
                 # it, and the last to leave need not be the first that came.
                 if hasattr(OpenBLASController, "clear_controlling_thread"):
                     OpenBLASController.clear_controlling_thread(force=True)
                 _limit.restore_original_limits()
+                _limit = None
+
+
+def _begin_in_child() -> None:
+    """The threads that were inside when a process forked are not in the child.
+
+    The lock one of them held would never be released there. A limit stays for the next to leave.
+    """
+    global _lock, _users
+    _lock, _users = Lock(), 0
+
+
+if hasattr(os, "register_at_fork"):  # where processes fork
+    os.register_at_fork(after_in_child=_begin_in_child)

@@ -145,3 +145,16 @@ def test_rows_with_targets_on_shared_kernel_rows(p, few):
     decision = (K @ np.bincount(place, weights=y * found.alpha))[place]
     assert certify(problem, found.alpha, decision).gap <= 1e-9
     assert found.decision == pytest.approx(decision, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-318, 1e-200, 1.0, 1e200])
+def test_a_factor_at_any_scale(scale):
+    """Squares of the rest were 0 below 1e-162, any matrix definite; above 1e154 they overflowed."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    K = X @ X.T
+    with pytest.raises(np.linalg.LinAlgError):
+        factor_of(scale * (K - 0.1 * np.eye(40)), True)
+    if scale > 1e-300:
+        assert factor_of(scale * K, False).rows.shape[1] == 3

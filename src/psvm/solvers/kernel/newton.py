@@ -70,15 +70,20 @@ def factor_of(gram: Array, fit_intercept: bool) -> Features:
     Raises LinAlgError if the matrix is not positive semidefinite.
     """
     n = gram.shape[0]
-    tolerance = n * float(np.finfo(np.float64).eps) * float(np.max(np.diag(gram), initial=0.0))
+    largest = float(np.max(np.diag(gram), initial=0.0))
+    tolerance = n * float(np.finfo(np.float64).eps) * largest
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(gram, tol=tolerance, lower=1)
     rows = np.empty((n, rank))
     rows[pivots - 1] = np.tril(factor)[:, :rank]
     if rank < n:
         # What the factor leaves out is rounding, or a part of the matrix that is not positive.
         probe = np.cos(np.arange(1.0, n + 1.0))
-        left_out = gram @ probe - rows @ (rows.T @ probe)
-        if np.linalg.norm(left_out) > 1e3 * tolerance * np.linalg.norm(probe):
+        scale = max(largest, float(np.finfo(np.float64).tiny))  # whose squares stay in range
+        allowed = 1e3 * (tolerance / scale) * np.linalg.norm(probe)
+        probe /= scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            left_out = np.linalg.norm(gram @ probe - rows @ (rows.T @ probe))
+        if not left_out <= allowed:
             raise np.linalg.LinAlgError("the kernel matrix is not positive semidefinite")
 
     def decision(dual: Array) -> Array:

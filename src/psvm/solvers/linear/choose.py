@@ -231,9 +231,11 @@ def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
 
 def _far_from_origin(X: Any) -> bool:
     """Whether a column of a CSR matrix is mostly offset, which only dense rows are rid of."""
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-    return bool(np.any(mean**2 > 0.99 * square))
+    rows, columns = X.shape
+    values = X.data.astype(np.float64)  # the squares of float32 may leave its range
+    sums = np.bincount(X.indices, values, columns)
+    squares = np.bincount(X.indices, values**2, columns)
+    return bool(np.any(sums**2 > 0.99 * rows * squares))
 
 
 def _used_columns(rows: Sequence[Any]) -> npt.NDArray[np.bool_] | None:
