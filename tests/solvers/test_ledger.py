@@ -171,3 +171,12 @@ def test_hurry_comes_after_some_grace():
     Ledger(Budget(max_time=1.0, began=time.perf_counter() - 1.05)).hurry()
     with pytest.raises(OutOfTime):
         Ledger(Budget(max_time=1.0, began=time.perf_counter() - 1.6)).hurry()
+
+
+def test_a_limit_of_rounds_that_is_not_the_users_is_a_stall():
+    ledger = Ledger(Budget(tol=1e-4))
+    ledger.stage("pairs", rounds=1).tell(record(1))
+    assert ledger.closed(solution(0.1, Status.MAX_ITER)).status is Status.STALLED
+    ledger = Ledger(Budget(tol=1e-4, max_iter=1))
+    ledger.stage("pairs").tell(record(1))
+    assert ledger.closed(solution(0.1, Status.MAX_ITER)).status is Status.MAX_ITER

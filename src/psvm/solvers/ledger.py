@@ -247,9 +247,10 @@ class Ledger:
 
     def closed(self, solution: Solution, *, indefinite: bool = False) -> Solution:
         """The whole story, with a status that agrees with the certificate."""
-        status = proved_status(
-            solution.status, solution.certificate, self.budget.tol, indefinite=indefinite
-        )
+        status = solution.status
+        if status is Status.MAX_ITER and self.rounds_left != 0:
+            status = Status.STALLED  # a limit of ours, not of the user
+        status = proved_status(status, solution.certificate, self.budget.tol, indefinite=indefinite)
         return replace(solution, status=status, n_iter=max(self.rounds, 1), history=self.records)
 
 

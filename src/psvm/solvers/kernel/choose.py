@@ -46,8 +46,9 @@ from psvm.solvers.ledger import Ledger, OutOfTime, Solution, Status
 
 Array = npt.NDArray[np.float64]
 
-# Rounds of pair steps before Newton takes over: enough for a good start.
-_FEW_ROUNDS = 5
+# Rounds of pair steps before Newton takes over: enough for a good start. Rounds of the last resort:
+# a few rows that gain nothing any more take millions of them, and a record of each.
+_FEW_ROUNDS, _MOST_ROUNDS = 5, 100_000
 # Shares of the effort left that the first pair steps and Newton may take where rows are few.
 _FIRST_SHARE, _NEWTON_SHARE = 0.4, 0.8
 # Operations of one Newton system up to which a linear kernel is solved among its features.
@@ -99,7 +100,7 @@ def solve_kernel(
     if small or stuck or (few_features and best.certificate.gap > tol):
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):
-        last = solve.working_set(best.alpha, float32=False)
+        last = solve.working_set(best.alpha, float32=False, rounds=_MOST_ROUNDS)
         better = last.certificate.gap <= best.certificate.gap
         best = last if better else replace(best, status=last.status)
     return solve.closed(best)
