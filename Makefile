@@ -111,7 +111,7 @@ UNTHREADED := answered fork interpreter joblib left_behind max_time one_thread t
 sanitize-threads: $(READY)/sanitize-threads
 	@echo "pytest under ThreadSanitizer"
 	@LD_PRELOAD="$(call gcc_library,libtsan.so):$(call gcc_library,libstdc++.so)" \
-		TSAN_OPTIONS="exitcode=66 die_after_fork=0" \
+		TSAN_OPTIONS="exitcode=66 die_after_fork=0 suppressions=$(CURDIR)/tests/sanitize-threads.supp" \
 		$(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=build/sanitize-threads/psvm_tests \
 		$(VENV)/sanitize-threads/bin/python -m pytest -q -p no:xdist --capture=sys \
 		$(THREADED:%=tests/%) -k "not (memory $(UNTHREADED:%=or %))" $(ARGS)
