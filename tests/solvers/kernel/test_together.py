@@ -92,7 +92,7 @@ def test_one_failure_cancels_the_others(monkeypatch):
     """Those under way are told, those that wait never begin, and the error is the first one."""
     begun, told, numbers = threading.Event(), [], []
 
-    def solve_kernel(problem, kernel, start, ledger, *, threads):
+    def solve_kernel(problem, kernel, start, ledger, *, threads, solved):
         numbers.append(ledger.number)
         assert threads == 1
         if ledger.number == 1:

@@ -69,12 +69,16 @@ def solve_kernel(
     ledger: Ledger,
     *,
     threads: int,
+    solved: bool = False,
 ) -> Solution:
     """Solve one problem from a feasible ``alpha`` to the relative gap of the ledger's budget.
 
-    Where the ledger has rounds of pair steps already, no more of these are tried first.
+    Where the ledger has rounds of pair steps already, no more of these are tried first; an alpha
+    that is ``solved`` is only to be proved.
     """
     solve, tol = _KernelSolve(problem, kernel, ledger, threads), ledger.budget.tol
+    if solved:
+        return solve.closed(solve.given(alpha, Status.CONVERGED))
     small, few_features = kernel.size <= SMALL, solve.few_features
     begun = bool(ledger.records)
     float32 = not (small or begun or solve.newton_first) and kernel.float32_is_safe(tol)

@@ -81,7 +81,14 @@ class _Solve:
         ledger = Ledger(
             self.budget, t, self.on_round, self.cancel, share, records=list(begun.records)
         )
-        return solve_kernel(self.problems[t], self.kernel, begun.alpha, ledger, threads=threads)
+        return solve_kernel(
+            self.problems[t],
+            self.kernel,
+            begun.alpha,
+            ledger,
+            threads=threads,
+            solved=begun.solved,
+        )
 
     def _in_threads(
         self, solve: Callable[[int], Solution], count: int, workers: int

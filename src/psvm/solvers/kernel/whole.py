@@ -36,11 +36,15 @@ _MANY_ENTRIES = 1_000_000
 
 @dataclass(frozen=True)
 class Whole:
-    """What became of one problem: its solution, or where to go on from, and the rounds so far."""
+    """What became of one problem: its solution, or where to go on from, and the rounds so far.
+
+    ``solved`` is what has all but a proof, for which sums were not enough.
+    """
 
     alpha: Array
     records: list[Record]
     solution: Solution | None = None
+    solved: bool = False
 
 
 def are_small(problems: Sequence[KernelProblem], kernel: TrainingKernel) -> bool:
@@ -138,14 +142,15 @@ def _unpacked(
     """One by one, from arrays of all problems."""
     proved = ((found["solved"] != 0) | (found["stopped"] != 0)) & (gap <= budget.tol)
     numbers = ("primal", "dual", "intercept", "gap", "magnitude", "squared_norm")
-    columns = [gap, *(found[name] for name in numbers), found["stopped"], found["polished"]]
+    columns = [gap, *(found[name] for name in numbers)]
+    columns += [found[name] for name in ("stopped", "polished", "solved")]
     listed = zip(*(of.tolist() for of in (proved, indefinite, *columns)), strict=True)
     begins, ends = _begins(sizes).tolist(), np.cumsum(sizes).tolist()
     wholes = []
     for t, (ended, doubted, true, primal, dual, b, measured, magnitude, norm, *flags) in enumerate(
         listed
     ):
-        stopped, polished = flags
+        stopped, polished, within = flags
         rows, records = slice(begins[t], ends[t]), found["histories"][t]
         for record in records:
             record["solver"] = _PAIR_STEPS
@@ -168,7 +173,7 @@ def _unpacked(
                 records,
                 found["decision"][rows],
             )
-        wholes.append(Whole(alpha, records, solution))
+        wholes.append(Whole(alpha, records, solution, within and not doubted))
     return wholes
 
 
