@@ -71,6 +71,7 @@ def linear_fit(solver, n, d, classes=2, entries=0, **parameters):
         (0.5, kernel_fit("linear", 1.0, 300_000)),
         (1.0, kernel_fit("rbf", 100.0, 20_000, classes=6)),
         (0.0, kernel_fit("rbf", 1e6, 500)),
+        (0.5, kernel_fit("rbf", 1e4, 12_000, classes=30)),
         (0.02, linear_fit("semismooth_newton", 300_000, 50)),
         (0.3, linear_fit("semismooth_newton", 600_000, 30, blocks=7)),
         (0.5, linear_fit("semismooth_newton", 6_000, 1_500)),

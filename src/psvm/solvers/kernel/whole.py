@@ -127,7 +127,9 @@ def _true_gaps(
     )
     sums = DualSums(sizes, cost, *(found[name] for name in names))
     errors = kernel.errors
-    rounding = rounding_of_sums(shared, sums, errors.coarse(sums.alpha), errors.most)
+    # Rows that share a kernel row make sums longer than the matrix is wide.
+    error = errors.coarse(sums.alpha) * np.maximum(1.0, sizes / kernel.size)
+    rounding = rounding_of_sums(shared, sums, error, errors.most)
     return np.asarray(true_gap(sums.primal, sums.gap, sums.magnitude, *rounding))
 
 

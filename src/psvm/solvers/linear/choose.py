@@ -149,9 +149,8 @@ def _solve_small(
 ) -> list[Solution] | None:
     """Problems of few rows or features, from a cold start; None for others."""
     if worth_coordinates_of_rows(rows, problems):
-        X = rows.X  # type: ignore[attr-defined]
         with one_blas_thread():
-            found = solve_by_rows(X, problems, budget, on_round, threads=threads)
+            found = solve_by_rows(rows.X, problems, budget, on_round, threads=threads)
             if found is not None:
                 return _recertified(rows, problems, budget, found, threads=threads)
     if worth_solving_at_once(rows, problems):
