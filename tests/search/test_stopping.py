@@ -1,6 +1,7 @@
 """Ends of a search of PSVCCV before its time, and what it shows while it runs."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from small_data import noisy
 from psvm import PSVCCV, _core
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
+from psvm.search import explore
 
 SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "cv": 3}
 
@@ -122,7 +124,6 @@ def test_interrupt_of_the_final_fit(on_interrupt):
 @pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
 def test_interrupt_between_the_search_and_the_final_fit(on_interrupt, monkeypatch):
     """The chosen cell is solved once more: an interrupt there leaves the scores, if asked to."""
-    from psvm.search import explore
 
     def settle(self):
         raise KeyboardInterrupt
@@ -215,7 +216,6 @@ def test_callbacks():
 
 def test_interrupt_keeps_what_is_finished(monkeypatch):
     """Ctrl-C after the first width: its cells are scored, the others NaN, and there is a model."""
-    from psvm.search import explore
 
     X, y = noisy(n=90)
     seen = []
@@ -249,6 +249,53 @@ def test_max_time():
     else:
         assert np.isnan(search.cv_results_["mean_test_score"]).any()
     assert time.monotonic() - start < 60.0
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_cells_that_time_cuts_short_are_not_chosen_among(kernel, monkeypatch):
+    """The clock jumps to the end in the middle of the search: what is finished is as always."""
+    X, y = noisy(n=1200, d=5, seed=2, noise=1.0)
+    asked = {"ps": (1, 2), "Cs": (0.1, 1, 10, 100), "cv": 3, "kernel": kernel, "n_jobs": 1}
+    whole = PSVCCV(**asked).fit(X, y).cv_results_["mean_test_score"]
+    # After some fits there is no time left any more.
+    done, search = [], explore.Explorer.search
+
+    def search_and_count(self):
+        tell = self.watch.fits_done
+
+        def fits_done(count):
+            tell(count)
+            done.append(count)
+            if sum(done) >= 10:
+                self.max_time = 1e-9
+
+        self.watch.fits_done = fits_done
+        search(self)
+
+    monkeypatch.setattr(explore.Explorer, "search", search_and_count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the final fit has no time left
+        cut = PSVCCV(**asked, max_time=1e3).fit(X, y)
+    found = cut.cv_results_["mean_test_score"]
+    finished = np.isfinite(found)
+    assert 0 < finished.sum() < finished.size
+    np.testing.assert_allclose(found[finished], whole[finished], atol=0.02)
+    assert cut.best_score_ == np.nanmax(found)
+    assert cut.best_estimator_.max_time is None
+    assert cut.cross_val_decision_.shape == (1200,)
+
+
+def test_a_limited_search_takes_the_small_costs_of_all_p_first():
+    from types import SimpleNamespace
+
+    from psvm.search.gram_search import GramSearch
+
+    cells = [(p, C) for p in (1, 2) for C in range(7)]
+    search = SimpleNamespace(_grid=SimpleNamespace(p=[p for p, _ in cells]))
+    parts = GramSearch._stretches(search, range(len(cells)))
+    assert [[cells[i] for i in range(14)[part]] for part in parts] == [
+        [(p, C) for C in few] for few in (range(3), range(3, 6), [6]) for p in (1, 2)
+    ]
 
 
 def test_progress(caplog, monkeypatch):

@@ -219,6 +219,17 @@ Tol = Annotated[
         rich_help_panel=LEARNING,
     ),
 ]
+MaxTime = Annotated[
+    float | None,
+    typer.Option(
+        "--max-time",
+        metavar="SECONDS",
+        callback=positive,
+        help="Limit of seconds, of everything after reading the file.",
+        show_default="none",
+        rich_help_panel=LEARNING,
+    ),
+]
 TestSize = Annotated[
     float | None,
     typer.Option(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import math
 import time
 from typing import Any
 
 from psvm.cli.preprocessing import with_preprocessing
 from psvm.cli.show import show_table
-from psvm.cli.train_and_test import Fitted, Split, facts_of
+from psvm.cli.train_and_test import Fitted, Split, TimeLimit, facts_of
+from psvm.search.watch import NothingFinished
+
+
+# Share of a limit of seconds for the search and its final fit; the rest is for the scores.
+_FOR_SEARCH = 0.9
 
 
 def tune_model(
@@ -19,7 +24,7 @@ def tune_model(
     Parameters
     ----------
     search : PSVCCV
-        Not fitted yet.
+        Not fitted yet. Its ``max_time`` is that of all of this.
     rows : Split
         What to search on and to test with.
     scale, impute : bool
@@ -32,25 +37,39 @@ def tune_model(
     -------
     Fitted
     """
-    search.set_params(verbose=int(not quiet and sys.stderr.isatty()))
+    limit = TimeLimit(search.max_time, time.perf_counter())
+    search.set_params(
+        verbose=int(not quiet),
+        max_time=None if limit.seconds is None else _FOR_SEARCH * limit.seconds,
+    )
     model = with_preprocessing(search, rows.train, scale=scale, impute=impute)
-    began = time.perf_counter()
-    model.fit(rows.train.X, rows.train.y)
-    seconds = time.perf_counter() - began
-    search.set_params(verbose=0)
+    try:
+        model.fit(rows.train.X, rows.train.y)
+    except NothingFinished:
+        raise ValueError(
+            f"--max-time {limit.seconds:g} was over before one combination was fitted to all "
+            f"folds; nothing is written. Give more seconds, try fewer combinations (--ps, --Cs, "
+            f"--gammas, --cv), or leave the kernel out (--linear)."
+        ) from None
+    seconds = time.perf_counter() - limit.began
+    search.set_params(verbose=0, max_time=limit.seconds)
+    test = None if rows.test is None else limit.some_of(rows.test, model, share=0.25)
+    train = limit.some_of(rows.train, model, share=0.75)
     facts = {
-        **facts_of(model, rows.train, rows, seconds),
+        **facts_of(model, rows.train, Split(train, test), seconds),
         "best_parameters": _in_order(search.best_params_),
         "best_score": float(search.best_score_),
+        "combinations": len(search.cv_results_["params"]),
         "search": _table(search.cv_results_, int(search.best_index_)),
     }
     return Fitted(model, facts)
 
 
 def _table(results: dict[str, Any], chosen: int) -> list[dict[str, Any]]:
-    """What was tried, the best first and of equals the chosen one."""
+    """What was tried to the end, the best first and of equals the chosen one."""
     ranks = results["rank_test_score"]
-    order = sorted(range(len(ranks)), key=lambda i: (ranks[i], i != chosen))
+    finished = [i for i, score in enumerate(results["mean_test_score"]) if not math.isnan(score)]
+    order = sorted(finished, key=lambda i: (ranks[i], i != chosen))
     return [
         {
             **_in_order(results["params"][i]),
@@ -88,5 +107,11 @@ def show_search(tuned: Fitted, top: int) -> None:
             ]
             for row in shown
         ],
-        title=f"{len(rows)} combinations tried, the best first",
+        title=f"{_tried(tuned.facts)} combinations tried, the best first",
     )
+
+
+def _tried(facts: dict[str, Any]) -> str:
+    """How many combinations have a score, and of how many if that is not all."""
+    tried, wanted = len(facts["search"]), facts["combinations"]
+    return str(tried) if tried == wanted else f"{tried} of {wanted}"

@@ -112,11 +112,15 @@ class Listener:
         thread.
     on_wait : callable
         Called some twenty times a second, or after every whole fit. From the calling thread.
+    end : float
+        When ``on_wait`` will raise SearchStopped, by ``time.monotonic``: a fit need not go on
+        beyond it.
     """
 
     on_cells: Callable[[int], None]
     on_width: Callable[[int, list[FoldAnswers]], None]
     on_wait: Callable[[], None]
+    end: float = np.inf
 
 
 class Engine(Protocol):

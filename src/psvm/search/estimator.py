@@ -99,7 +99,9 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Relative duality gap of the final fit. The search itself solves to 1e-3, and all cells
         within 0.002 of the best score to 1e-4; up to 1000 rows everything to 1e-5.
     max_time : float or None, default=None
-        Seconds after which the search ends with the cells that are finished by then.
+        Seconds that all of it may take. The search ends with the cells that are finished by then,
+        in time for the final fit, which warns if it is stopped before ``tol``. If no cell is
+        finished it is an error.
     cache_size : float or None, default=None
         Megabytes for kernel matrices; None takes a quarter of the memory available. A matrix takes
         ``4 n ** 2`` bytes; two of them, and for many features a third one, are fastest. Where not
@@ -111,7 +113,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ``best_estimator_`` is not.
     verbose : int, default=0
         1 shows a progress bar with the fits done, the best so far and the time left (needs rich;
-        without a terminal one line a second of the logger "psvm"), 2 logs every kernel width.
+        without a terminal now and then a line of the logger "psvm"), 2 logs every kernel width.
     n_jobs : int or None, default=None
         Threads; None takes as many as OpenMP may use (all cores, unless limited by
         OMP_NUM_THREADS, threadpoolctl or a joblib worker). The result does not depend on it.
@@ -253,6 +255,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self : PSVCCV
             The fitted estimator.
         """
+        began = time.monotonic()
         settings = self._check_parameters()
         given = X, y
         seen, X, y = check.check_data(self, X, y)
@@ -304,18 +307,20 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             watch=watch,
             rule=self.rule,
             max_time=settings.max_time,
+            began=began,
             keep_when_interrupted=self.on_interrupt == "keep",
         )
         held_out = None
         try:
             explorer.search()
             held_out = scorer.of_all_rows(explorer.settle())
-            watch.close()
+            watch.final_fit()
             warn_of_gaps(explorer.table.gap, COARSE)
             warn_of_scores(explorer.table)
             start = time.perf_counter()
             model = self._refit(explorer, given, sample_weight)
             seconds = time.perf_counter() - start
+            watch.close()
         except KeyboardInterrupt:
             if self.on_interrupt == "keep" and explorer.searched:
                 with all_or_nothing(self):
@@ -389,9 +394,12 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return None
         best = self._model().set_params(**explorer.table.grid.params[explorer.chosen])
         head = explorer.head_start()
+        best.set_params(max_time=explorer.seconds_left)
         if head is None:
-            return best.fit(*given, sample_weight=sample_weight)
-        return best._fit_from(head, *given, sample_weight, start=head)
+            best.fit(*given, sample_weight=sample_weight)
+        else:
+            best._fit_from(head, *given, sample_weight, start=head)
+        return best.set_params(max_time=None)
 
     def _store_search(
         self,

@@ -20,7 +20,7 @@ from psvm.search.engines import Engines
 from psvm.search.problem import SearchProblem
 from psvm.search.scoring import HeldOutScorer
 from psvm.search.table import ScoreTable
-from psvm.search.watch import SearchStopped, SearchWatch
+from psvm.search.watch import NothingFinished, SearchStopped, SearchWatch
 
 Array = npt.NDArray[np.float64]
 
@@ -30,6 +30,9 @@ COARSE, FINE = 1e-3, 1e-4
 _FEW_ROWS, _FINEST = 1000, 1e-5
 # How far the score of a coarse cell may be off.
 _NEAR = 0.002
+# Of a limit of seconds, the share that the search leaves for the final fit: twice what the chosen
+# cell took on its slowest split, within these bounds.
+_LEAST_RESERVE, _MOST_RESERVE = 0.2, 0.5
 
 
 @dataclass
@@ -42,9 +45,13 @@ class Explorer:
     watch: SearchWatch
     rule: str
     max_time: float | None
+    began: float
     keep_when_interrupted: bool
     kept: dict[int, list[Array]] = field(default_factory=dict)
+    # The answers of the best cell so far, to the gap that it was solved to.
+    rough: dict[int, list[Array]] = field(default_factory=dict)
     searched: bool = False
+    in_haste: bool = False
 
     def __post_init__(self) -> None:
         self.table = ScoreTable(self.problem.grid, len(self.problem.folds))
@@ -53,11 +60,9 @@ class Explorer:
 
     def search(self) -> None:
         """Solve and score the cells, until they are done or something ends it: some are scored."""
-        start = time.monotonic()
-        end = np.inf if self.max_time is None else start + self.max_time
         try:
             search = self.engines.search
-            self._solve(search, range(self.table.grid.size), self.coarse, end)
+            self._solve(search, range(self.table.grid.size), self.coarse, self._end)
             if not self.table.finished.any():
                 raise ValueError(
                     f"`scoring` gave NaN or infinity on some split for every one of "
@@ -65,16 +70,22 @@ class Explorer:
                     f"or a `cv` whose held-out rows it is defined for."
                 )
             if self.fine < self.coarse:
-                self._solve(search, self.table.near_best(_NEAR), self.fine, end)
+                self._solve(search, self.table.near_best(_NEAR), self.fine, self._end)
         except SearchStopped as stopped:
+            self.in_haste = True
             if not self.table.finished.any():
-                raise ValueError(
+                raise NothingFinished(
                     f"The search was {stopped} before any cell was solved on all splits; raise "
                     f"max_time, or search fewer cells."
                 ) from None
         except KeyboardInterrupt:
             if not (self.keep_when_interrupted and self.table.finished.any()):
                 raise
+            self.in_haste = True
+            self.watch.say(
+                f"Stopping: the best of {int(self.table.finished.sum())} finished cells becomes "
+                f"the model. Ctrl-C once more drops it."
+            )
         self.watch.finish()
         self.searched = True
 
@@ -84,10 +95,38 @@ class Explorer:
         return self.table.best(self.rule)
 
     def settle(self) -> list[Array]:
-        """Solve the chosen cell finely unless it is; its held-out decision values on all splits."""
+        """Solve the chosen cell finely unless it is; its held-out decision values on all splits.
+
+        Where the search was stopped, or time is short now, those of the search must do.
+        """
         while (chosen := self.chosen) not in self.kept:
-            self._solve(self.engines.final, [chosen], self.fine, np.inf)
+            if self.in_haste and chosen in self.rough:
+                return self.rough[chosen]
+            try:
+                end = np.inf if self.in_haste else self._end
+                self._solve(self.engines.final, [chosen], self.fine, end)
+            except SearchStopped:
+                self.in_haste = True
         return self.kept[chosen]
+
+    @property
+    def _end(self) -> float:
+        """When the search must end, by ``time.monotonic``, to leave time for the final fit."""
+        if self.max_time is None:
+            return float(np.inf)
+        slowest = 0.0
+        if self.table.finished.any():
+            slowest = float(self.table.fit_seconds[self.chosen].max()) / self.max_time
+        reserve = min(max(2.0 * slowest, _LEAST_RESERVE), _MOST_RESERVE)
+        return self.began + (1.0 - reserve) * self.max_time
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the final fit may take; None without a limit."""
+        if self.max_time is None:
+            return None
+        left = self.began + self.max_time - time.monotonic()
+        return max(left, 0.5 * _LEAST_RESERVE * self.max_time)
 
     def head_start(self) -> HeadStart | None:
         """What the search knows of the fit of the chosen cell to all rows, if that is of use."""
@@ -97,10 +136,12 @@ class Explorer:
         """Solve and score cells until the clock shows ``end``; keep the answers of exact ones."""
         exact = engine.exact and tol == self.fine
         cells, grid = list(cells), self.problem.grid
-        # The largest width, which takes longest, comes first. That of the best cell so far comes
-        # last: the final fit will find its Gram matrix in memory.
+        # The largest width, which takes longest, comes first; where seconds are limited the middle
+        # one, where the best cell is most often. That of the best cell so far comes last: the final
+        # fit will find its Gram matrix in memory.
         best = grid.gamma_number[self.chosen] if self.table.finished.any() else -1
-        widths = sorted(range(len(grid.gammas)), key=lambda gamma: (gamma == best, -gamma))
+        first = len(grid.gammas) if self.max_time is None else len(grid.gammas) // 2
+        widths = sorted(range(len(grid.gammas)), key=lambda one: (one == best, abs(one - first)))
         paths = {gamma: path for gamma in widths if (path := grid.path(gamma, cells))}
         self.watch.expect(len(cells) * self.problem.fits_per_cell)
 
@@ -109,10 +150,11 @@ class Explorer:
 
         def on_wait() -> None:
             self.watch.look()
-            if time.monotonic() > end:
+            # What the final fit will take is known better with every cell.
+            if end < np.inf and time.monotonic() > min(end, self._end):
                 raise SearchStopped("stopped by max_time")
 
-        engine.run(paths, tol, Listener(self.watch.fits_done, on_width, on_wait))
+        engine.run(paths, tol, Listener(self.watch.fits_done, on_width, on_wait, end))
 
     def _note(self, answers: list[FoldAnswers], *, keep: bool) -> None:
         """Score the answers of all splits at one width."""
@@ -133,7 +175,15 @@ class Explorer:
         if not table.finished.any():
             return
         best = self.chosen
-        self.watch.best(float(table.mean[best]), table.grid.params[best])
+        self.watch.best(
+            float(table.mean[best]),
+            table.grid.params[best],
+            finished=int(table.finished.sum()),
+            cells=table.grid.size,
+        )
+        if best in np.asarray(cells)[whole]:
+            place = cells.index(best)
+            self.rough = {best: [own.decision(place).copy() for own in answers]}
         for place in np.flatnonzero(whole):
             cell = cells[place]
             record = {"mean_test_score": float(table.mean[cell]), **table.grid.params[cell]}

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from threading import Condition, Thread
 from typing import Any
 
@@ -34,6 +35,9 @@ _LOOK = 0.05
 _NO_WIDTH = -1
 # Tasks per width up to which the last is cut in two (5 splits: spambase a tenth faster).
 _FEW_TASKS = 16
+# Cells that are followed on one split before the next split, where time is limited: every stretch
+# starts cold, and whole paths may leave no cell that all splits have.
+_STRETCH = 3
 
 
 @dataclass(frozen=True)
@@ -168,14 +172,18 @@ class GramSearch:
             for gamma, cells in paths.items()
         }
         last = len(self._placed) - 1
-        # A problem on all splits, then the next: its part of the matrix is still in cache.
+        limited = listener.end < np.inf
+        # A problem on all splits, then the next: its part of the matrix is still in cache. If time
+        # may be up before the end, some cells on all splits and then the next cells, or none would
+        # be finished by then.
         tasks = deque(
             _Task(gamma, split, number, own[number], answers[gamma][split], part)
-            for gamma in paths
+            for gamma, cells in paths.items()
+            for stretch in (self._stretches(cells) if limited else [None])
             for number in range(max(len(own) for own in self._placed))
             for split, own in enumerate(self._placed)
             if number < len(own)
-            for part in self._parts(gamma, len(paths[gamma]), split == last)
+            for part in ([stretch] if stretch else self._parts(gamma, len(cells), split == last))
         )
         crew = _Crew(self, tasks, tol, listener.on_cells)
         told: set[int] = set()
@@ -197,6 +205,17 @@ class GramSearch:
         crew.join()
         for gamma in sorted(crew.finished() - told):
             listener.on_width(gamma, answers.pop(gamma))
+
+    def _stretches(self, cells: Sequence[int]) -> list[slice]:
+        """A path in parts of a few cells of the same p: the small C of all p come first."""
+        found = []
+        for _, same in groupby(range(len(cells)), lambda place: self._grid.p[cells[place]]):
+            places = list(same)
+            for first in range(0, len(places), _STRETCH):
+                few = places[first : first + _STRETCH]
+                found.append((first, slice(few[0], few[-1] + 1)))
+        # Those of large C take longest, sometimes more time than there is.
+        return [part for _, part in sorted(found, key=lambda placed: placed[0])]
 
     def _parts(self, gamma: int, cells: int, of_last_split: bool) -> list[slice]:
         """The path of a problem in the parts that are solved on their own.

@@ -21,6 +21,11 @@ from psvm.search.board import FoldAnswers, Listener
 from psvm.search.folds import Fold
 from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
+from psvm.solvers.ledger import Status
+
+
+# A limit of 0 is none that an estimator takes.
+_LEAST_SECONDS = 1e-3
 
 
 class RowSearch:
@@ -71,6 +76,9 @@ class RowSearch:
             for split, (fold, model) in enumerate(zip(folds, models, strict=True)):
                 train, test = self._rows(fold)
                 for place, cell in part:
+                    if np.isfinite(listener.end):
+                        left = listener.end - time.monotonic()
+                        model.set_params(max_time=max(left, _LEAST_SECONDS))
                     self._fit(model, cell, split, train, test, answers[split], place)
                     for _ in self._problem.problems[split]:
                         listener.on_cells(1)
@@ -103,6 +111,8 @@ class RowSearch:
             weight = searched.weight[fold.train]
             model.fit(train, searched.codes[fold.train], sample_weight=weight)
         seconds = time.perf_counter() - start
+        if Status.MAX_TIME in model.status_:
+            raise SearchStopped("stopped by max_time")
         held_out, own = model._problem_decisions(test), model._problem_decisions(train)
         among = np.full(searched.size, -1)
         among[fold.train] = np.arange(fold.train.size)

@@ -10,20 +10,24 @@ from typing import Any
 from psvm.estimators.callbacks import FitReporter
 from psvm.estimators.watch import ProgressLog, logger
 
-# Seconds between two lines of the log.
-_PAUSE = 1.0
+# Seconds between two lines of the log at least, and as a share of all seconds so far.
+_PAUSE, _PAUSE_SHARE = 1.0, 0.25
 
 
 class SearchStopped(Exception):
     """The search ends here, with what it has: a callback asked for it, or time is up."""
 
 
+class NothingFinished(ValueError):
+    """The search was stopped before there was a cell to choose."""
+
+
 class SearchWatch:
     """Counts the binary fits of a search and shows them.
 
     With ``verbose >= 1`` there is a bar on the terminal (needs rich), and where standard error is
-    no terminal one line a second of the logger "psvm"; with ``verbose >= 2`` also one line per
-    kernel width.
+    no terminal lines of the logger "psvm", one a second at first and fewer and fewer later; with
+    ``verbose >= 2`` also one line per kernel width.
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
@@ -57,10 +61,10 @@ class SearchWatch:
         """What follows only completes the choice: requests to stop are not heard any more."""
         self._ending = True
 
-    def best(self, score: float, params: dict[str, float]) -> None:
-        """The best cell so far."""
+    def best(self, score: float, params: dict[str, float], *, finished: int, cells: int) -> None:
+        """The best cell so far, of those that are finished."""
         values = ", ".join(f"{name}={value:.4g}" for name, value in params.items())
-        self._best = f"best {score:.4f} at {values}"
+        self._best = f"{finished} of {cells} cells, best {score:.4f} at {values}"
         if self._verbose >= 2:
             logger.info("%d of %d fits, %s", self._done, self._total, self._best)
 
@@ -70,12 +74,26 @@ class SearchWatch:
             self._bar.show(self._done, self._total, self._best)
             return
         now = time.monotonic()
-        if self._verbose == 1 and now - self._last >= _PAUSE and self._done:
+        so_far = now - self._start
+        if self._verbose == 1 and now - self._last >= max(_PAUSE, _PAUSE_SHARE * so_far):
             self._last = now
-            left = (now - self._start) * (self._total - self._done) / self._done
-            logger.info(
-                "%d of %d fits, about %.0f s left %s", self._done, self._total, left, self._best
-            )
+            told = [f"{self._done} of {self._total} fits after {so_far:.0f} s"]
+            if self._done:
+                told.append(f"about {so_far * (self._total - self._done) / self._done:.0f} s left")
+            logger.info(", ".join([*told, self._best] if self._best else told))
+
+    def say(self, sentence: str) -> None:
+        """A sentence for whoever watches."""
+        if self._bar is not None:
+            self._bar.say(sentence)
+        elif self._verbose:
+            logger.info(sentence)
+
+    def final_fit(self) -> None:
+        """The search is over; the chosen cell is being fitted to all rows."""
+        self._best = f"final fit, {self._best}"
+        if self._bar is not None:
+            self._bar.show(self._done, self._total, self._best)
 
     def close(self) -> None:
         """No more display; the callbacks hear of :meth:`end`."""
@@ -100,10 +118,11 @@ def _bar() -> Any:
 
 
 class _RichBar:
-    """Fits done, the best so far and the time left."""
+    """Fits done and the time left; below, because lines may have 80 columns only, the best."""
 
     def __init__(self) -> None:
-        from rich.console import Console
+        from rich.console import Console, Group
+        from rich.live import Live
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -111,20 +130,26 @@ class _RichBar:
             TextColumn,
             TimeRemainingColumn,
         )
+        from rich.text import Text
 
         self._progress = Progress(
-            TextColumn("fits"),
-            MofNCompleteColumn(),
-            BarColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[best]}"),
-            console=Console(stderr=True),
+            TextColumn("fits"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn()
         )
-        self._task = self._progress.add_task("", total=None, best="")
-        self._progress.start()
+        self._task = self._progress.add_task("", total=None)
+        self._best = ""
+        self._live = Live(
+            get_renderable=lambda: Group(self._progress, Text(self._best, overflow="ellipsis")),
+            console=Console(stderr=True),
+            refresh_per_second=10,
+        )
+        self._live.start()
 
     def show(self, done: int, total: int, best: str) -> None:
-        self._progress.update(self._task, completed=done, total=total, best=best)
+        self._progress.update(self._task, completed=done, total=total)
+        self._best = best
+
+    def say(self, sentence: str) -> None:
+        self._live.console.print(sentence)
 
     def close(self) -> None:
-        self._progress.stop()
+        self._live.stop()

@@ -94,16 +94,7 @@ def fit(
             rich_help_panel=opt.LEARNING,
         ),
     ] = -1,
-    max_time: Annotated[
-        float | None,
-        typer.Option(
-            "--max-time",
-            callback=opt.positive,
-            help="Limit of seconds, of everything after reading the file.",
-            show_default="none",
-            rich_help_panel=opt.LEARNING,
-        ),
-    ] = None,
+    max_time: opt.MaxTime = None,
     test_size: opt.TestSize = None,
     seed: opt.Seed = 0,
     scale: opt.Scale = None,

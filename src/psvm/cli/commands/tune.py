@@ -1,5 +1,6 @@
 """``psvm tune``: p, C and the kernel width by cross-validation."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,6 +51,7 @@ def tune(
         opt.KernelName, typer.Option("--kernel", help="Kernel.", rich_help_panel=opt.LEARNING)
     ] = opt.KernelName.rbf,
     class_weight: opt.ClassWeights = None,
+    max_time: opt.MaxTime = None,
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds of the cross-validation.")] = 5,
     scoring: Annotated[
         str | None,
@@ -100,6 +102,7 @@ def tune(
     from psvm.cli import search_and_test, train_and_test
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
+    from psvm.cli.interrupts import CtrlC, telling_what_is_kept
     from psvm.cli.output import check_can_write
     from psvm.search import PSVCCV
 
@@ -116,6 +119,8 @@ def tune(
         cv=cv,
         scoring=scoring,
         rule=rule.value,
+        max_time=max_time,
+        on_interrupt="keep",
         n_jobs=jobs,
     )
     check_can_write(output)
@@ -126,8 +131,9 @@ def tune(
     options = ReadOptions(delimiter, not no_header, zero_based)
     training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
     rows = train_and_test.split(training, test_size, seed)
-    tuned = search_and_test.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)
-    train_and_test.save_model(tuned.model, output)
+    with telling_what_is_kept(output), CtrlC() as ctrl_c:
+        tuned = search_and_test.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)
+        train_and_test.save_model(tuned.model, output)
     if report is not None:
         write_report(report, data, tuned, search, rows)
     if json:
@@ -135,3 +141,12 @@ def tune(
     elif not quiet:
         search_and_test.show_search(tuned, top)
         train_and_test.show_fit(tuned, output)
+    finished, wanted = len(tuned.facts["search"]), tuned.facts["combinations"]
+    if ctrl_c.came or (max_time is not None and finished < wanted):
+        why = "Ctrl-C" if ctrl_c.came else f"--max-time {max_time:g}"
+        sys.stderr.write(
+            f"psvm: stopped by {why}: {finished} of {wanted} combinations were finished; the best "
+            f"of them is written to {output}\n"
+        )
+    if ctrl_c.came:
+        raise typer.Exit(130)
