@@ -81,6 +81,9 @@ def test_options_reach_the_classifier(tmp_path, capfd, shared):
     assert run(capfd, *words, "--linear", "--p", "1")[0] == 0
     assert isinstance(load(output), LinearPSVC)
     assert load(output).p == 1
+    # The same, spelt as in tune.
+    assert run(capfd, *words, "--kernel", "linear", "--p", "1")[0] == 0
+    assert isinstance(load(output), LinearPSVC)
 
 
 def test_the_summary_and_its_json(tmp_path, capfd, shared):
@@ -141,8 +144,9 @@ def test_texts_and_missing_values_travel_with_the_model(tmp_path, capfd):
 def test_warnings_are_one_line(tmp_path, capfd, shared):
     words = ["fit", shared / "iris.csv", "-t", "species", "-o", tmp_path / "m.psvm", "-q"]
     code, _, err = run(capfd, *words, "--max-iter", "1", "--p", "1", "-C", "1000", "--linear")
-    assert code == 0
-    assert err.startswith("psvm: warning: LinearPSVC is at relative gap")
+    assert code == 3
+    assert err.startswith("psvm: NOT finished: the relative duality gap is")
+    assert "stopped after max_iter" in err
     assert err.count("\n") == 1
 
 
@@ -168,7 +172,11 @@ def test_warnings_for_programmers_are_not_shown(capfd, monkeypatch):
         (["--gamma", "-1"], "must be above 0 and finite"),
         (["--kernel", "spline"], "'spline' is not one of 'rbf'"),
         (["--linear", "--gamma", "1"], "--gamma has no effect with --linear"),
-        (["--linear", "--kernel", "rbf"], "--kernel has no effect with --linear"),
+        (["--kernel", "linear", "--degree", "1"], "--degree has no effect with --linear"),
+        (["--linear", "--approximate", "9"], "--approximate has no effect with --linear"),
+        (["--linear", "--kernel", "rbf"], "--kernel rbf and --linear exclude each other"),
+        (["--approximate", "9", "--kernel", "exponential"], "takes the kernels rbf, laplacian"),
+        (["--approximate", "0"], "greater than or equal to 1"),
         (["--test-size", "2"], "must be between 0 and 1, got 2"),
         (["--delimiter", "ab"], "must be one character"),
         (["--drop", "stem"], "has no column 'stem'"),

@@ -96,7 +96,7 @@ def test_ctrl_c_in_a_fit_leaves_no_file(tmp_path, shared, spawn):
     words = ["fit", shared / "slow.npz", "-o", tmp_path / "m.psvm", "--C", "1e3", "--p", "1"]
     child = spawn(*words, "--tol", "1e-9")
     child.expect(r"fit.*━.*gap .*→ 1e-09")
-    interrupted(child)
+    assert f"stopped by Ctrl-C; {tmp_path / 'm.psvm'} is not written" in interrupted(child)
     assert list(tmp_path.iterdir()) == []
 
 

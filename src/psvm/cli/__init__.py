@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0, 1 for a failure, 2 for bad usage, 130 after Ctrl-C.
+        Exit code: 0, 1 for a failure, 2 for bad usage, 3 for a fit cut short, 130 after Ctrl-C.
     """
     try:
         from psvm.cli.app import run

@@ -47,7 +47,8 @@ def options(
 ) -> None:
     """Support vector machines with the p-norm hinge loss.
 
-    Exit codes: 0 if all went well, 1 for a failure, 2 for wrong usage, 130 after Ctrl-C.
+    Exit codes: 0 if all went well, 1 for a failure, 2 for wrong usage, 3 for a model that is
+    written but whose fit was stopped early, 130 after Ctrl-C.
     """
 
 
@@ -83,7 +84,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0, 1 for a failure, 2 for bad usage, 130 after Ctrl-C.
+        Exit code: 0, 1 for a failure, 2 for bad usage, 3 for a fit cut short, 130 after Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from psvm.cli.forecast import duration
 from psvm.estimators.watch import Round, listening
+
+# Of the way down, from which on the time left is judged by it.
+_SHARE_THAT_TELLS = 0.25
 
 
 @contextmanager
-def gap_bar(problems: int, tol: float, *, quiet: bool) -> Iterator[None]:
+def gap_bar(
+    problems: int, tol: float, *, quiet: bool, expected: float | None = None
+) -> Iterator[None]:
     """Show the gap of the fits in the block, on a terminal only.
 
     Parameters
@@ -23,11 +30,13 @@ def gap_bar(problems: int, tol: float, *, quiet: bool) -> Iterator[None]:
         The gap at which a problem is solved.
     quiet : bool
         Whether to show nothing at all.
+    expected : float, optional
+        Seconds that it will take, as far as that is known before.
     """
     if quiet or not sys.stderr.isatty():
         yield
         return
-    bar = GapBar(problems, tol)
+    bar = GapBar(problems, tol, expected)
     with bar.screen, listening(bar.show):
         yield
 
@@ -35,7 +44,7 @@ def gap_bar(problems: int, tol: float, *, quiet: bool) -> Iterator[None]:
 class GapBar:
     """Turns rounds, of several problems at once, into the state of a bar."""
 
-    def __init__(self, problems: int, tol: float) -> None:
+    def __init__(self, problems: int, tol: float, expected: float | None = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -45,13 +54,15 @@ class GapBar:
             TextColumn("gap {task.fields[gap]} → {task.fields[tol]}"),
             TextColumn("{task.fields[solved]}"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),
             transient=True,
         )
         self._problems, self._tol = problems, tol
         self._task = self.screen.add_task(
-            "fit", total=problems, gap="1.0e+00", tol=f"{tol:g}", solved=""
+            "fit", total=problems, gap="1.0e+00", tol=f"{tol:g}", solved="", left=""
         )
+        self._expected, self._began = expected, time.monotonic()
         self._share: dict[tuple[int, int], float] = {}
         self._lock = Lock()
 
@@ -65,6 +76,20 @@ class GapBar:
             self._share[key] = max(self._share.get(key, 0.0), orders)
             done = sum(share >= 1.0 for share in self._share.values())
             solved = f"{done}/{self._problems} problems" if self._problems > 1 else ""
+            completed = sum(self._share.values())
             self.screen.update(
-                self._task, completed=sum(self._share.values()), gap=f"{gap:.1e}", solved=solved
+                self._task,
+                completed=completed,
+                gap=f"{gap:.1e}",
+                solved=solved,
+                left=self._left(completed / self._problems),
             )
+
+    def _left(self, share: float) -> str:
+        """The time left: at first by what was expected, then by how the gap falls."""
+        so_far = time.monotonic() - self._began
+        known = [] if self._expected is None else [self._expected - so_far]
+        if share > _SHARE_THAT_TELLS:
+            known.append(so_far * (1.0 - share) / share)
+        seconds = min(known, default=0.0)
+        return f"about {duration(seconds)} left" if seconds >= 1.0 else ""

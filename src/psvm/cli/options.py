@@ -104,6 +104,13 @@ def several(check: Callable[[float], object]) -> Callable[[str | None], str | No
     return check_all
 
 
+def is_linear(kernel: KernelName | None, linear: bool) -> bool:
+    """Whether there is to be no kernel, said in either way."""
+    if linear and kernel not in (None, KernelName.linear):
+        raise typer.BadParameter(f"--kernel {kernel.value} and --linear exclude each other")
+    return linear or kernel is KernelName.linear
+
+
 def one_character(text: str | None) -> str | None:
     r"""A delimiter; ``\t`` is the tab."""
     text = "\t" if text == "\\t" else text
@@ -216,6 +223,18 @@ Tol = Annotated[
         "--tol",
         callback=positive,
         help="Relative duality gap at which a fit is done.",
+        rich_help_panel=LEARNING,
+    ),
+]
+Kernel = Annotated[
+    KernelName | None,
+    typer.Option("--kernel", help="Kernel.", show_default="rbf", rich_help_panel=LEARNING),
+]
+Linear = Annotated[
+    bool,
+    typer.Option(
+        "--linear",
+        help="Short for --kernel linear: fast for many rows, keeps one weight per feature.",
         rich_help_panel=LEARNING,
     ),
 ]

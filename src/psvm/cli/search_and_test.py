@@ -11,7 +11,6 @@ from psvm.cli.show import show_table
 from psvm.cli.train_and_test import Fitted, Split, TimeLimit, facts_of
 from psvm.search.watch import NothingFinished
 
-
 # Share of a limit of seconds for the search and its final fit; the rest is for the scores.
 _FOR_SEARCH = 0.9
 

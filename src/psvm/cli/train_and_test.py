@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
+from psvm.cli.approximation import STEP as APPROXIMATE
+from psvm.cli.approximation import KernelFeatures
 from psvm.cli.files.training_set import TrainingSet
 from psvm.cli.fitted_model import Model, innermost
+from psvm.cli.forecast import WORTH_SAYING, forecast, tell
 from psvm.cli.gap_bar import gap_bar
 from psvm.cli.output import about
 from psvm.cli.preprocessing import with_preprocessing
@@ -18,6 +24,13 @@ from psvm.cli.scores import scores_of
 from psvm.cli.show import show_facts, show_scores
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC
+from psvm.solvers.ledger import Status
+
+UNFINISHED = 3
+"""Exit code of a fit that was stopped early; its model is written."""
+
+# A gap that no digits excuse.
+_FAR = 1e-2
 
 FOLDS = 5
 """Parts of the training rows, each of which is held out once to learn probabilities."""
@@ -74,6 +87,7 @@ def fit_model(
     proba: bool,
     quiet: bool,
     began: float | None = None,
+    features: KernelFeatures | None = None,
 ) -> Fitted:
     """Fit a classifier with its preprocessing, and test it.
 
@@ -94,6 +108,8 @@ def fit_model(
         Whether to show no progress.
     began : float, optional
         When the seconds began to count, by ``time.perf_counter``; now unless given.
+    features : KernelFeatures, optional
+        What stands for a kernel before a linear classifier.
 
     Returns
     -------
@@ -102,12 +118,21 @@ def fit_model(
     """
     last = _calibrated(classifier) if proba else classifier
     model = with_preprocessing(last, rows.train, scale=scale, impute=impute)
+    if features is not None:
+        model = features.before_classifier_of(model, rows.train)
     k = np.unique(rows.train.y).size
     each = {"ovo": k * (k - 1) // 2, "ovr": k}[classifier.multi_class] if k > 2 else 1
     started = time.perf_counter()
     limit = TimeLimit(classifier.max_time, started if began is None else began)
-    with gap_bar(each * (FOLDS + 1 if proba else 1), classifier.tol, quiet=quiet):
-        limit.fit(model, rows.train, fits=FOLDS + 1 if proba else 1)
+    fits = FOLDS + 1 if proba else 1
+    seconds = None
+    if not quiet:
+        seconds = forecast(model, rows.train, max_time=limit.seconds)
+        if seconds is not None and seconds >= WORTH_SAYING:
+            tell(seconds, rows.train.shape[0], model, limit.seconds)
+    left = seconds if limit.seconds is None else min(seconds or math.inf, limit.left)
+    with gap_bar(each * fits, classifier.tol, quiet=quiet, expected=left):
+        limit.fit(model, rows.train, fits=fits)
     seconds = time.perf_counter() - started
     # The rows that are tested with are asked for their labels and for their decision values.
     test = None if rows.test is None else limit.some_of(rows.test, model, share=0.25)
@@ -170,6 +195,8 @@ def facts_of(model: Any, fitted: TrainingSet, scored: Split, seconds: float) -> 
         "columns": fitted.shape[1],
         "text_columns": fitted.texts,
         "classes": np.unique(fitted.y).tolist(),
+        "majority": float(np.unique(fitted.y, return_counts=True)[1].max() / fitted.shape[0]),
+        "approximate": _kernel_features(model),
         **_facts_of_classifier(innermost(model)),
         "seconds": seconds,
         "train": {
@@ -178,6 +205,12 @@ def facts_of(model: Any, fitted: TrainingSet, scored: Split, seconds: float) -> 
         },
         "test": None if test is None else _scored(model, test),
     }
+
+
+def _kernel_features(model: Any) -> int | None:
+    """How many features stand for the kernel, if any do."""
+    found = dict(getattr(model, "steps", [])).get(APPROXIMATE)
+    return None if found is None else int(found.n_components)
 
 
 def _scored(model: Any, rows: TrainingSet) -> dict[str, Any]:
@@ -200,11 +233,38 @@ def _facts_of_classifier(classifier: Any) -> dict[str, Any]:
         "problems": len(classifier.dual_gap_),
         "dual_gap": float(classifier.dual_gap_[worst]),
         "within_tol": bool(classifier.dual_gap_[worst] <= classifier.tol),
+        "finished": not _stopped_early(classifier),
         "status": str(classifier.status_[worst].value),
         "iterations": int(classifier.n_iter_.sum()),
         "support_vectors": int(classifier.n_support_.sum()),
         "support_vectors_per_class": classifier.n_support_.tolist(),
     }
+
+
+def _stopped_early(classifier: Any) -> bool:
+    """Whether a limit, or digits that ran out, ended the fit far from its optimum."""
+    far = classifier.dual_gap_ > max(_FAR, classifier.tol)
+    return any(
+        status in (Status.MAX_TIME, Status.MAX_ITER)
+        or (wide and status in (Status.STALLED, Status.UNBOUNDED))
+        for status, wide in zip(classifier.status_, far, strict=True)
+    )
+
+
+def tell_unfinished(fitted: Fitted, path: Path) -> None:
+    """Say how far a fit came that was stopped early, and end with its exit code."""
+    facts = fitted.facts
+    if facts["finished"]:
+        return
+    tol = facts["parameters"]["tol"]
+    gap = f"{facts['dual_gap']:.2g}" if facts["dual_gap"] < math.inf else "unknown"
+    others = " Or try --approximate 300 or --linear." if facts["classifier"] == "PSVC" else ""
+    sys.stderr.write(
+        f"psvm: NOT finished: the relative duality gap is {gap} where --tol asks for {tol:g} "
+        f"({facts['status']}). The model is written to {path}, but a finished one may predict "
+        f"otherwise: raise --max-time or --max-iter, or accept a larger --tol.{others}\n"
+    )
+    raise typer.Exit(UNFINISHED)
 
 
 def save_model(model: Any, path: Path) -> None:
@@ -215,23 +275,33 @@ def save_model(model: Any, path: Path) -> None:
         save(model, path)
 
 
+def _short(value: Any) -> str:
+    """A parameter for people: six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def show_fit(fitted: Fitted, path: Path) -> None:
     """Tell a person about a fit."""
     facts = fitted.facts
     parameters = facts["parameters"]
     shown = [name for name in ("p", "C", "kernel", "gamma", "class_weight") if name in parameters]
-    described = ", ".join(f"{name}={parameters[name]}" for name in shown)
+    described = ", ".join(f"{name}={_short(parameters[name])}" for name in shown)
     rows = f"{facts['rows']} rows, {facts['columns']} columns"
     if facts["text_columns"]:
         rows += f" ({len(facts['text_columns'])} of them texts)"
     problems = f" in {facts['problems']} binary problems" if facts["problems"] > 1 else ""
+    unfinished = "" if facts["finished"] else f"NOT FINISHED, tol is {parameters['tol']:g}: "
+    approximate = facts["approximate"]
+    features = f" on {approximate} kernel features" if approximate else ""
     show_facts(
         {
             "data": f"{rows}, {len(facts['classes'])} classes",
-            "classifier": f"{facts['classifier']}({described})",
-            "certificate": f"relative duality gap {facts['dual_gap']:.1e} at most{problems}",
+            "classifier": f"{facts['classifier']}({described}){features}",
+            "certificate": f"{unfinished}relative duality gap {facts['dual_gap']:.1e} at "
+            f"most{problems}",
             "support vectors": str(facts["support_vectors"]),
-            "training accuracy": f"{facts['train']['accuracy']:.4f}",
+            "training accuracy": f"{facts['train']['accuracy']:.4f} (the largest class alone: "
+            f"{facts['majority']:.4f})",
             "fit": f"{facts['seconds']:.2f} s",
             "model": str(path),
         }

@@ -182,8 +182,8 @@ class Explorer:
             cells=table.grid.size,
         )
         if best in np.asarray(cells)[whole]:
-            place = cells.index(best)
-            self.rough = {best: [own.decision(place).copy() for own in answers]}
+            where = cells.index(best)
+            self.rough = {best: [own.decision(where).copy() for own in answers]}
         for place in np.flatnonzero(whole):
             cell = cells[place]
             record = {"mean_test_score": float(table.mean[cell]), **table.grid.params[cell]}

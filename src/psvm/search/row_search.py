@@ -23,7 +23,6 @@ from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
 from psvm.solvers.ledger import Status
 
-
 # A limit of 0 is none that an estimator takes.
 _LEAST_SECONDS = 1e-3
 

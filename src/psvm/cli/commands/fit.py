@@ -1,6 +1,7 @@
 """``psvm fit``: data in, model out."""
 
 import time
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -32,10 +33,7 @@ def fit(
             rich_help_panel=opt.LEARNING,
         ),
     ] = 1.0,
-    kernel: Annotated[
-        opt.KernelName | None,
-        typer.Option("--kernel", help="Kernel.", show_default="rbf", rich_help_panel=opt.LEARNING),
-    ] = None,
+    kernel: opt.Kernel = None,
     gamma: Annotated[
         str | None,
         typer.Option(
@@ -66,14 +64,18 @@ def fit(
             rich_help_panel=opt.LEARNING,
         ),
     ] = None,
-    linear: Annotated[
-        bool,
+    linear: opt.Linear = False,
+    approximate: Annotated[
+        int | None,
         typer.Option(
-            "--linear",
-            help="No kernel: fast for many rows, keeps one weight per feature.",
+            "--approximate",
+            metavar="N",
+            min=1,
+            help="For many rows: N features stand for the kernel (Nystroem), as 300.",
+            show_default="the kernel itself",
             rich_help_panel=opt.LEARNING,
         ),
-    ] = False,
+    ] = None,
     class_weight: opt.ClassWeights = None,
     multi_class: opt.MultiClassWay = opt.MultiClass.ovo,
     proba: Annotated[
@@ -114,19 +116,35 @@ def fit(
     Text columns become one column per category. What is done to the columns is part of the model,
     so that predict takes the same columns, found by their names.
 
+    Exit code 3: the model is written, but its fit was stopped (--max-time, --max-iter) before it
+    was done, and a finished one may predict otherwise.
+
     Example: psvm fit iris.csv --target species --test-size .2 --output iris.psvm
     """
-    of_kernel: dict[str, Any] = {"kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0}
+    linear = opt.is_linear(kernel, linear)
+    of_kernel: dict[str, Any] = {"gamma": gamma, "degree": degree, "coef0": coef0}
     given = {name: value for name, value in of_kernel.items() if value is not None}
-    if linear and given:
-        raise typer.BadParameter(f"--{next(iter(given))} has no effect with --linear")
+    if linear and (given or approximate is not None):
+        name = next(iter(given), "approximate")
+        raise typer.BadParameter(f"--{name} has no effect with --linear (--kernel linear)")
     given |= {} if gamma is None else {"gamma": opt.gamma_of(gamma)}
-    given |= {} if kernel is None else {"kernel": kernel.value}
+    name = "rbf" if kernel is None else kernel.value
+    from sklearn.exceptions import ConvergenceWarning
+
     from psvm.cli import train_and_test
+    from psvm.cli.approximation import KERNELS, KernelFeatures
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
+    from psvm.cli.interrupts import telling_what_is_kept
     from psvm.cli.output import check_can_write
 
+    features = None
+    if approximate is not None:
+        if name not in KERNELS:
+            raise typer.BadParameter(f"--approximate takes the kernels {', '.join(KERNELS)}")
+        features = KernelFeatures(approximate, name, seed, given)
+        linear, given = True, {}
+    given |= {} if linear else {"kernel": name}
     check_can_write(output)
     options = ReadOptions(delimiter, not no_header, zero_based)
     training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
@@ -143,17 +161,22 @@ def fit(
         n_jobs=jobs,
         **given,
     )
-    fitted = train_and_test.fit_model(
-        classifier,
-        train_and_test.split(training, test_size, seed),
-        scale=scale,
-        impute=impute,
-        proba=proba,
-        quiet=quiet,
-        began=began,
-    )
-    train_and_test.save_model(fitted.model, output)
+    with telling_what_is_kept(output), warnings.catch_warnings():
+        # Of limits there is a line at the end.
+        warnings.filterwarnings("ignore", ".*stopped after max_(time|iter)", ConvergenceWarning)
+        fitted = train_and_test.fit_model(
+            classifier,
+            train_and_test.split(training, test_size, seed),
+            scale=scale,
+            impute=impute,
+            proba=proba,
+            quiet=quiet,
+            began=began,
+            features=features,
+        )
+        train_and_test.save_model(fitted.model, output)
     if json:
         show_json({"model": str(output), **fitted.facts})
     elif not quiet:
         train_and_test.show_fit(fitted, output)
+    train_and_test.tell_unfinished(fitted, output)

@@ -47,9 +47,8 @@ def tune(
             rich_help_panel=opt.LEARNING,
         ),
     ] = None,
-    kernel: Annotated[
-        opt.KernelName, typer.Option("--kernel", help="Kernel.", rich_help_panel=opt.LEARNING)
-    ] = opt.KernelName.rbf,
+    kernel: opt.Kernel = None,
+    linear: opt.Linear = False,
     class_weight: opt.ClassWeights = None,
     max_time: opt.MaxTime = None,
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds of the cross-validation.")] = 5,
@@ -99,6 +98,10 @@ def tune(
 
     Example: psvm tune iris.csv --target species --output iris.psvm
     """
+    linear = opt.is_linear(kernel, linear)
+    if linear and gammas is not None:
+        raise typer.BadParameter("--gammas has no effect with --linear (--kernel linear)")
+    name = "linear" if linear else "rbf" if kernel is None else kernel.value
     from psvm.cli import search_and_test, train_and_test
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
@@ -114,7 +117,7 @@ def tune(
     }
     search = PSVCCV(
         **given,
-        kernel=kernel.value,
+        kernel=name,
         class_weight=None if class_weight is None else class_weight.value,
         cv=cv,
         scoring=scoring,
@@ -141,12 +144,13 @@ def tune(
     elif not quiet:
         search_and_test.show_search(tuned, top)
         train_and_test.show_fit(tuned, output)
-    finished, wanted = len(tuned.facts["search"]), tuned.facts["combinations"]
-    if ctrl_c.came or (max_time is not None and finished < wanted):
+    tried, wanted = len(tuned.facts["search"]), tuned.facts["combinations"]
+    if ctrl_c.came or (max_time is not None and tried < wanted):
         why = "Ctrl-C" if ctrl_c.came else f"--max-time {max_time:g}"
         sys.stderr.write(
-            f"psvm: stopped by {why}: {finished} of {wanted} combinations were finished; the best "
+            f"psvm: stopped by {why}: {tried} of {wanted} combinations were finished; the best "
             f"of them is written to {output}\n"
         )
     if ctrl_c.came:
         raise typer.Exit(130)
+    train_and_test.tell_unfinished(tuned, output)
