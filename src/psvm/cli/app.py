@@ -19,9 +19,11 @@ from psvm.cli.commands.info import info
 from psvm.cli.commands.predict import predict
 from psvm.cli.commands.reproduce import reproduce
 from psvm.cli.commands.tune import tune
+from psvm.cli.flags import Command, Group
 
 app = typer.Typer(
     name="psvm",
+    cls=Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -56,7 +58,7 @@ def _add(command: Callable[..., None], panel: str, **settings: Any) -> None:
     """Add a command; its help is its docstring with the lines of each paragraph joined."""
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(help=text, rich_help_panel=panel, **settings)(command)
+    app.command(help=text, cls=Command, rich_help_panel=panel, **settings)(command)
 
 
 MODELS: list[Callable[..., None]] = [fit, tune, predict, evaluate, info, export]
@@ -96,10 +98,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except SystemExit as end:  # so ends typer where a pipe breaks, or after a completion
+        if isinstance(end.__context__, BrokenPipeError):
+            _forget_output()
+            return 0
         return end.code if isinstance(end.code, int) else 1
-    except BrokenPipeError:  # whoever read the output has enough
+    except BrokenPipeError:  # whoever read the output has enough, as head does: no failure
         _forget_output()
-        return 1
+        return 0
     except Exception as error:
         _forget_output()
         if "--debug" in words:

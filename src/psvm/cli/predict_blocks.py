@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,31 @@ import numpy.typing as npt
 import polars as pl
 import typer
 
-from psvm.cli.errors import DataError
+from psvm.cli.errors import DataError, listed
+from psvm.cli.files.columnar import ColumnarFile
 from psvm.cli.files.labels import known_labels
 from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
 from psvm.cli.files.training_set import checked_target, labels_of_block
 from psvm.cli.fitted_model import Model
 from psvm.cli.scores import scores_of
+from psvm.persistence import info as header_of
 
 Array = npt.NDArray[Any]
 
+# Rows that are predicted at once: progress is to be seen while a block of the file takes minutes.
+_AT_ONCE = 10_000
+# Bytes from which the number of lines of a file is judged.
+_HEAD = 1 << 16
+
 
 def predictions(
-    model_path: Path, path: Path, options: ReadOptions, *, proba: bool, decision: bool
+    model_path: Path,
+    path: Path,
+    options: ReadOptions,
+    *,
+    proba: bool,
+    decision: bool,
+    ids: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
     """Predictions of a file's rows, in order.
 
@@ -35,6 +48,8 @@ def predictions(
         What to assume about text files.
     proba, decision : bool
         Whether to add columns with probabilities and decision values.
+    ids : sequence of str
+        Columns of the file that come first, as they are.
 
     Yields
     ------
@@ -46,17 +61,45 @@ def predictions(
     if proba and not hasattr(model.estimator, "predict_proba"):
         what = "the model knows no probabilities: make it by fit --proba, or use --decision"
         raise typer.BadParameter(f"--proba: {model_path}: {what}")
-    for X, _ in _rows(model, path, options, target=None, labelled=False):
-        yield _predicted(model, X, proba=proba, decision=decision)
+    for X, _, carried in _rows(model, path, options, target=None, labelled=False, ids=ids):
+        for start in range(0, max(1, X.shape[0]), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            frame = _predicted(model, X[part], proba=proba, decision=decision)
+            yield frame if carried is None else _beside(carried[part], frame, path)
+
+
+def rows_in(path: Path, options: ReadOptions) -> int | None:
+    """How many rows a file has, if that can be known at once: of text files about."""
+    if str(path) == "-" or not path.is_file():
+        return None
+    with open_data(path, options) as data:
+        if isinstance(data, ColumnarFile):
+            return data.rows
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    lines = head.count(b"\n")
+    if lines < 2 or b"\0" in head:
+        return None
+    return max(1, round(path.stat().st_size / len(head) * lines))
+
+
+def _beside(carried: pl.DataFrame, frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    if both := [name for name in carried.columns if name in frame.columns]:
+        raise DataError(str(path), f"--id {both[0]}: a column of the output has this name")
+    return pl.concat([carried, frame], how="horizontal")
 
 
 def evaluation(
     model_path: Path, path: Path, options: ReadOptions, target: str | None
 ) -> dict[str, Any]:
-    """Scores of a model on a file with labels; see :func:`psvm.cli.scores.scores_of`."""
+    """Scores of a model on a file with labels; see :func:`psvm.cli.scores.scores_of`.
+
+    The model knows the target that it was fitted to, unless another one is given.
+    """
     model = Model.load(model_path)
+    target = header_of(model_path)["model"].get("target") if target is None else target
     y, predicted, decision = [], [], []
-    for X, labels in _rows(model, path, options, target, labelled=True):
+    for X, labels, _ in _rows(model, path, options, target, labelled=True):
         if len(labels):
             y.append(labels)
             predicted.append(model.estimator.predict(X))
@@ -69,31 +112,44 @@ def evaluation(
 
 
 def _rows(
-    model: Model, path: Path, options: ReadOptions, target: str | None, *, labelled: bool
-) -> Iterator[tuple[Any, Array]]:
-    """Features and, if asked for, labels, as the model takes and knows them."""
+    model: Model,
+    path: Path,
+    options: ReadOptions,
+    target: str | None,
+    *,
+    labelled: bool,
+    ids: Sequence[str] = (),
+) -> Iterator[tuple[Any, Array, pl.DataFrame | None]]:
+    """Features and, if asked for, labels, as the model takes and knows them, and other columns."""
     with open_data(path, options, target) as data:
         if isinstance(data, Table):
-            yield from _table_rows(model, data, target, labelled=labelled)
-        else:
-            yield from _matrix_rows(model, data, target, labelled=labelled)
+            yield from _table_rows(model, data, target, labelled=labelled, ids=ids)
+            return
+        if ids:
+            raise typer.BadParameter(f"--id: {data.name} is no table, it has no columns with names")
+        for X, labels in _matrix_rows(model, data, target, labelled=labelled):
+            yield X, labels, None
 
 
 def _table_rows(
-    model: Model, data: Table, target: str | None, *, labelled: bool
-) -> Iterator[tuple[Any, Array]]:
+    model: Model, data: Table, target: str | None, *, labelled: bool, ids: Sequence[str]
+) -> Iterator[tuple[Any, Array, pl.DataFrame | None]]:
     labels: Array = np.empty(0)
     unknown: dict[str, int] = {}
     column = checked_target(data, target) if labelled else ""
+    if unknown_ids := [name for name in ids if name not in data.columns]:
+        what = f"--id: there is no column {listed(unknown_ids)}; the columns are"
+        raise DataError(data.name, f"{what} {listed(data.columns)}")
     columns = model.columns_in(data, column or None)
-    for block in data.blocks([*columns, column] if labelled else columns):
+    wanted = dict.fromkeys([*columns, *ids, *([column] if labelled else [])])
+    for block in data.blocks(list(wanted)):
         X = model.table_rows(block, columns, data.name)
         if labelled:
             values = block.frame.get_column(column)
             labels = known_labels(values, model.classes, block.place, data.name, column)
         for name, count in model.unknown_texts(X).items() if model.texts else ():
             unknown[name] = unknown.get(name, 0) + count
-        yield X, labels
+        yield X, labels, block.frame.select(ids) if ids else None
     for name, count in unknown.items():
         warnings.warn(
             f"{data.name}, column {name!r}: {count} values that the fit did not see; they count as "

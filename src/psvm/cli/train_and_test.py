@@ -267,12 +267,12 @@ def tell_unfinished(fitted: Fitted, path: Path) -> None:
     raise typer.Exit(UNFINISHED)
 
 
-def save_model(model: Any, path: Path) -> None:
-    """Write a model file."""
+def save_model(model: Any, path: Path, target: str | None) -> None:
+    """Write a model file that knows the name of its target."""
     from psvm.persistence import save
 
     with about(path):
-        save(model, path)
+        save(model, path, target=target)
 
 
 def _short(value: Any) -> str:

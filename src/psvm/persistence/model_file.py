@@ -23,7 +23,13 @@ _INSTALL = (
 )
 
 
-def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    trusted: Sequence[type] = (),
+    target: str | None = None,
+) -> None:
     """Write a model to a file from which :func:`load` makes an equal one.
 
     The file holds data and no code, carries a checksum and the version of its format, and appears
@@ -39,6 +45,9 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = 
     trusted : sequence of type, default=()
         Further classes that the model may contain, for instance a transformer of your own. The same
         must be given to :func:`load`.
+    target : str or None, default=None
+        Name of the column with the labels, for whoever reads the file: :func:`info` tells it, and
+        ``psvm evaluate`` looks for it.
 
     Raises
     ------
@@ -81,6 +90,8 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = 
             "preprocessing, or give a class of your own to save and load with trusted=[...]."
         )
     summary = {"saved": datetime.now(UTC).isoformat(timespec="seconds"), **summary_of(model)}
+    if target is not None:
+        summary["target"] = str(target)
     write_container(path, payload, summary)
 
 

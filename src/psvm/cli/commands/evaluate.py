@@ -17,9 +17,10 @@ def evaluate(
     """Score a model on a file with labels.
 
     Accuracy, balanced accuracy, F1, ROC AUC, precision and recall of every class, and the confusion
-    matrix. Labels that the model does not know are an error.
+    matrix. Labels that the model does not know are an error. The target is that of the fit unless
+    another one is given.
 
-    Example: psvm evaluate iris.psvm test.csv --target species
+    Example: psvm evaluate iris.psvm test.csv
     """
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.predict_blocks import evaluation

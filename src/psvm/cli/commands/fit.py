@@ -174,7 +174,7 @@ def fit(
             began=began,
             features=features,
         )
-        train_and_test.save_model(fitted.model, output)
+        train_and_test.save_model(fitted.model, output, target)
     if json:
         show_json({"model": str(output), **fitted.facts})
     elif not quiet:

@@ -34,6 +34,8 @@ def _facts(header: dict[str, Any]) -> dict[str, str]:
         "model": " → ".join(summary["steps"]),
         "parameters": ", ".join(f"{name}={value}" for name, value in parameters.items()),
     }
+    if summary.get("target") is not None:
+        facts["target"] = summary["target"]
     if summary.get("classes") is not None:
         classes = summary["classes"]
         facts["classes"] = f"{len(classes)}: {listed([str(one) for one in classes])}"

@@ -18,8 +18,18 @@ def predict(
             "--output",
             "-o",
             metavar="FILE",
-            help="CSV file of the predictions (.tsv: with tabs).",
+            help="File of the predictions, by its end: .csv, .tsv (both also .gz), .parquet, "
+            ".arrow or .feather.",
             show_default="standard output",
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Carry this column of the data along; may be repeated.",
+            show_default="none",
         ),
     ] = None,
     proba: Annotated[
@@ -40,23 +50,22 @@ def predict(
     Columns are found by their names; others are ignored. Files may be larger than memory: rows are
     read, predicted and written a block at a time, and the output file appears when it is complete.
 
-    Example: psvm predict iris.psvm new.csv --decision --output predictions.csv
+    Example: psvm predict iris.psvm new.csv --id number --output predictions.parquet
     """
     from psvm.cli.files.open_data import ReadOptions
+    from psvm.cli.interrupts import telling_what_is_kept
     from psvm.cli.output import output_stream
-    from psvm.cli.predict_blocks import predictions
+    from psvm.cli.predict_blocks import predictions, rows_in
+    from psvm.cli.predicted_files import is_table_file, write_predictions
+    from psvm.cli.row_bar import rows_shown
 
+    if json and is_table_file(output):
+        raise typer.BadParameter(f"--json: {output} asks for another format; name it .ndjson")
     options = ReadOptions(delimiter, not no_header, zero_based)
-    blocks = predictions(model, data, options, proba=proba, decision=decision)
-    separator = "\t" if output is not None and output.suffix == ".tsv" else ","
-    rows = 0
-    with output_stream(output) as stream:
-        for number, frame in enumerate(blocks):
-            if json:
-                stream.write(frame.write_ndjson().encode())
-            else:
-                text = frame.write_csv(separator=separator, include_header=number == 0)
-                stream.write(text.encode())
-            rows += frame.height
+    blocks = predictions(model, data, options, proba=proba, decision=decision, ids=ids or ())
+    total = rows_in(data, options) if sys.stderr.isatty() and not quiet else None
+    with telling_what_is_kept(output), output_stream(output) as stream:
+        shown = rows_shown(blocks, total, output, quiet=quiet)
+        rows = write_predictions(shown, stream, output, json=json)
     if output is not None and str(output) != "-" and not quiet and not json:
         sys.stderr.write(f"{rows} rows predicted: {output}\n")

@@ -136,7 +136,7 @@ def tune(
     rows = train_and_test.split(training, test_size, seed)
     with telling_what_is_kept(output), CtrlC() as ctrl_c:
         tuned = search_and_test.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)
-        train_and_test.save_model(tuned.model, output)
+        train_and_test.save_model(tuned.model, output, target)
     if report is not None:
         write_report(report, data, tuned, search, rows)
     if json:

@@ -41,7 +41,7 @@ class ColumnarFile:
         try:
             self._table = _SCAN[self._format](source.seekable())
             self.columns = self._table.collect_schema().names()
-            self._rows = int(self._table.select(pl.len()).collect().item())
+            self.rows = int(self._table.select(pl.len()).collect().item())
         except _DAMAGED as error:
             raise self._damaged(error) from error
 
@@ -55,7 +55,7 @@ class ColumnarFile:
         """The rows in order, with the named columns only; at least one block, even if empty."""
         wanted = self._table.select(columns)
         size = max(1, self._block_cells // max(1, len(columns)))
-        for start in range(0, max(1, self._rows), size):
+        for start in range(0, max(1, self.rows), size):
             try:
                 frame = wanted.slice(start, size).collect()
             except _DAMAGED as error:
