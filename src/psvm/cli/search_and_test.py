@@ -106,11 +106,11 @@ def show_search(tuned: Fitted, top: int) -> None:
             ]
             for row in shown
         ],
-        title=f"{_tried(tuned.facts)} combinations tried, the best first",
+        title=f"{tried(tuned.facts)} combinations tried, the best first",
     )
 
 
-def _tried(facts: dict[str, Any]) -> str:
+def tried(facts: dict[str, Any]) -> str:
     """How many combinations have a score, and of how many if that is not all."""
     tried, wanted = len(facts["search"]), facts["combinations"]
     return str(tried) if tried == wanted else f"{tried} of {wanted}"

@@ -7,6 +7,7 @@ import io
 import shlex
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ from psvm.cli.fitted_model import Model, innermost
 from psvm.cli.output import output_stream
 from psvm.cli.preprocessing import CLASSIFIER
 from psvm.cli.scores import scores_of
-from psvm.cli.train_and_test import Fitted, Split
+from psvm.cli.search_and_test import tried
+from psvm.cli.train_and_test import Fitted, Split, short
 from psvm.mathematics.multiclass import predicted_codes
+from psvm.paper.command_line import as_html
 from psvm.plotting import LearningProcessDisplay, SelectionDisplay
 
 ROWS = 20
@@ -36,10 +39,15 @@ TEMPLATES = [
     Path(__file__).parents[1] / "paper" / "templates",
 ]
 
+# What the picture of the growing score takes, in final fits: five sizes and three folds.
+_LEARNING_FITS = 5
+
 Draw = Callable[[Any], Any]
 
 
-def write_report(path: Path, data: Path, tuned: Fitted, search: Any, rows: Split) -> None:
+def write_report(
+    path: Path, data: Path, target: str | None, tuned: Fitted, search: Any, rows: Split
+) -> None:
     """Write the report of a search.
 
     Parameters
@@ -48,6 +56,8 @@ def write_report(path: Path, data: Path, tuned: Fitted, search: Any, rows: Split
         The file; it appears when it is complete.
     data : Path
         What was searched on, for the title.
+    target : str or None
+        The column with the labels, if it has a name.
     tuned : Fitted
         The model, and what is known about it.
     search : PSVCCV
@@ -59,12 +69,16 @@ def write_report(path: Path, data: Path, tuned: Fitted, search: Any, rows: Split
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
     environment.globals["facts_table"] = _facts_table
-    page = environment.get_template("tune.html.j2").render(_content(data, tuned, search, rows))
+    page = environment.get_template("tune.html.j2").render(
+        _content(data, target, tuned, search, rows)
+    )
     with output_stream(path) as stream:
         stream.write(page.encode("utf-8"))
 
 
-def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, Any]:
+def _content(
+    data: Path, target: str | None, tuned: Fitted, search: Any, rows: Split
+) -> dict[str, Any]:
     """All that the template shows, by the names it uses."""
     facts = tuned.facts
     table = facts["search"]
@@ -74,18 +88,21 @@ def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, A
     where = "test rows" if rows.test is not None else "rows held out"
     return {
         "data_name": "standard input" if str(data) == "-" else data.name,
-        "command": shlex.join(["psvm", *sys.argv[1:]]),
+        "command": as_html(shlex.join(["psvm", *sys.argv[1:]])),
+        "made": datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
+        "notice": _notice(tuned),
         "chosen": chosen,
-        "tried": len(table),
+        "tried": tried(facts),
         "folds": search.n_splits_,
         "scoring": "" if search.scoring is None else f" of {search.scoring}",
         "cards": [
             (f"{facts['best_score']:.4f}", "score in the cross-validation"),
             (f"{scores['accuracy']:.4f}", f"accuracy, {where}"),
+            (f"{_majority(scores):.4f}", f"accuracy of the largest class alone, {where}"),
             (f"{facts['support_vectors']:,}", "support vectors"),
             (f"{facts['dual_gap']:.1e}", "relative duality gap"),
         ],
-        "data": _data_facts(rows),
+        "data": {"target": target or "the labels of the file", **_data_facts(rows)},
         "names": names,
         "rows": table[:ROWS],
         "pictures": _pictures(search, names),
@@ -93,6 +110,7 @@ def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, A
         "scores": {
             "rows": f"{scores['rows']:,}",
             "accuracy": f"{scores['accuracy']:.4f}",
+            "always the largest class": f"{_majority(scores):.4f}",
             "balanced accuracy": f"{scores['balanced_accuracy']:.4f}",
             "F1, mean": f"{scores['f1']:.4f}",
             "ROC AUC": "—" if scores["roc_auc"] is None else f"{scores['roc_auc']:.4f}",
@@ -102,7 +120,7 @@ def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, A
         "curves": _curves(tuned, search, rows, decision, y),
         "certificate": {
             "classifier": facts["classifier"],
-            "parameters": ", ".join(f"{k}={v}" for k, v in facts["parameters"].items()),
+            "parameters": ", ".join(f"{k}={short(v)}" for k, v in facts["parameters"].items()),
             "preprocessing": _preprocessing(tuned.model),
             "binary problems": str(facts["problems"]),
             "relative duality gap": f"{facts['dual_gap']:.2e} at most: {facts['status']}",
@@ -128,6 +146,24 @@ def _judged(tuned: Fitted, search: Any, rows: Split) -> tuple[dict[str, Any], st
     decision = np.asarray(search.cross_val_decision_)
     predicted, y = classes[predicted_codes(decision)], rows.train.y
     return scores_of(y, predicted, decision, classes), said, decision, y
+
+
+def _majority(scores: dict[str, Any]) -> float:
+    """The accuracy of whoever always says the largest class."""
+    return float(max(one["rows"] for one in scores["classes"]) / scores["rows"])
+
+
+def _notice(tuned: Fitted) -> str:
+    """What a reader must know first of a search or a fit that was cut short."""
+    facts, said = tuned.facts, []
+    if len(facts["search"]) < facts["combinations"]:
+        said.append(f"Stopped early: only {tried(facts)} combinations have a score.")
+    if not facts["finished"]:
+        said.append(
+            f"The final fit is not finished: its relative duality gap is {facts['dual_gap']:.2g}, "
+            f"and a finished one may predict otherwise."
+        )
+    return " ".join(said)
 
 
 def _data_facts(rows: Split) -> dict[str, str]:
@@ -192,6 +228,8 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
             ax.set(xlabel="share of the other class taken", ylabel=f"share of {classes[1]} found")
 
         found.append(_picture(roc, f"ROC curve of the class {classes[1]}."))
+    if search.max_time is not None and _LEARNING_FITS * search.refit_time_ > search.max_time:
+        return found
     best = clone(innermost(tuned.model))
     model = clone(tuned.model) if hasattr(tuned.model, "steps") else best
     if hasattr(model, "steps"):
@@ -209,7 +247,8 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
 
 def _picture(draw: Draw, caption: str) -> dict[str, str]:
     """A drawing as an address that holds it."""
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    # Small, so that letters are large where the page is narrow.
+    figure = Figure(figsize=(5.4, 3.6), layout="constrained")
     draw(figure.subplots())
     stream = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path"}):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
+from sklearn.exceptions import ConvergenceWarning
 
 from psvm.cli.approximation import STEP as APPROXIMATE
 from psvm.cli.approximation import KernelFeatures
@@ -251,18 +255,25 @@ def _stopped_early(classifier: Any) -> bool:
     )
 
 
-def tell_unfinished(fitted: Fitted, path: Path) -> None:
+@contextmanager
+def limits_told_later() -> Iterator[None]:
+    """No warnings of limits that end a fit: :func:`tell_unfinished` has a line about them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*stopped after max_(time|iter)", ConvergenceWarning)
+        yield
+
+
+def tell_unfinished(fitted: Fitted, path: Path, advice: str) -> None:
     """Say how far a fit came that was stopped early, and end with its exit code."""
     facts = fitted.facts
     if facts["finished"]:
         return
     tol = facts["parameters"]["tol"]
     gap = f"{facts['dual_gap']:.2g}" if facts["dual_gap"] < math.inf else "unknown"
-    others = " Or try --approximate 300 or --linear." if facts["classifier"] == "PSVC" else ""
     sys.stderr.write(
         f"psvm: NOT finished: the relative duality gap is {gap} where --tol asks for {tol:g} "
         f"({facts['status']}). The model is written to {path}, but a finished one may predict "
-        f"otherwise: raise --max-time or --max-iter, or accept a larger --tol.{others}\n"
+        f"otherwise: {advice}\n"
     )
     raise typer.Exit(UNFINISHED)
 
@@ -275,7 +286,7 @@ def save_model(model: Any, path: Path, target: str | None) -> None:
         save(model, path, target=target)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A parameter for people: six digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -285,7 +296,7 @@ def show_fit(fitted: Fitted, path: Path) -> None:
     facts = fitted.facts
     parameters = facts["parameters"]
     shown = [name for name in ("p", "C", "kernel", "gamma", "class_weight") if name in parameters]
-    described = ", ".join(f"{name}={_short(parameters[name])}" for name in shown)
+    described = ", ".join(f"{name}={short(parameters[name])}" for name in shown)
     rows = f"{facts['rows']} rows, {facts['columns']} columns"
     if facts["text_columns"]:
         rows += f" ({len(facts['text_columns'])} of them texts)"

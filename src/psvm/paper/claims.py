@@ -129,9 +129,10 @@ def _support_grows(rows: Sequence[Row]) -> list[str]:
                 if before["C_best"] == after["C_best"]:
                     same_C, up_same_C = same_C + 1, up_same_C + rises
         if steps:
+            same = f" ({up_same_C} of {same_C} where C stays the same)" if same_C else ""
             findings.append(
                 f"{_capitalised(name)}: from one p to the next, nSV % rises or stays in {up} of "
-                f"{steps} steps ({up_same_C} of {same_C} where C stays the same)."
+                f"{steps} steps{same}."
             )
     return findings
 

@@ -27,6 +27,7 @@ from psvm.paper.cells import (
     spelled,
     title,
 )
+from psvm.paper.command_line import as_html
 from psvm.paper.environment import account
 from psvm.paper.errata import ERRATA
 from psvm.paper.published import EXPONENTS
@@ -155,6 +156,7 @@ def _template(name: str) -> Template:
     environment.filters["signed"] = signed
     environment.filters["price"] = price
     environment.filters["formulas"] = _formulas
+    environment.filters["command"] = as_html
     environment.filters["bar"] = lambda text: str(text).replace("|", "\\|")
     return environment.get_template(f"{name}.j2")
 
@@ -363,13 +365,17 @@ def _figures(folder: Path) -> list[dict[str, str]]:
 def _incomplete(tables: dict[str, list[Row]], run: dict[str, Any]) -> str | None:
     """A sentence if the folder does not hold the whole paper."""
     parts = [
-        f"{len(tables[name])} of {total} cells of Table {name[-1]}"
+        f"{len(tables[name]) or 'none'} of {total} cells of Table {name[-1]}"
         for name, total in run["totals"].items()
         if len(tables[name]) < total
     ]
     if not parts:
         return None
-    return (
-        f"This is a part of the paper: {' and '.join(parts)}. "
-        "Run psvm reproduce all on the same folder for the rest."
-    )
+    what = "This is a part of the paper"
+    if run["quick"]:
+        what = (
+            "This is a quick run: it shows on one small data set, with few p and few repetitions, "
+            "that everything works, and is no verdict on the paper. It holds"
+        )
+        return f"{what} {' and '.join(parts)}. Run psvm reproduce all for the whole paper."
+    return f"{what}: {' and '.join(parts)}. Run psvm reproduce all on the same folder for the rest."

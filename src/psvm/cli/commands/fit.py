@@ -1,7 +1,6 @@
 """``psvm fit``: data in, model out."""
 
 import time
-import warnings
 from typing import Annotated, Any
 
 import typer
@@ -129,8 +128,6 @@ def fit(
         raise typer.BadParameter(f"--{name} has no effect with --linear (--kernel linear)")
     given |= {} if gamma is None else {"gamma": opt.gamma_of(gamma)}
     name = "rbf" if kernel is None else kernel.value
-    from sklearn.exceptions import ConvergenceWarning
-
     from psvm.cli import train_and_test
     from psvm.cli.approximation import KERNELS, KernelFeatures
     from psvm.cli.files.open_data import ReadOptions
@@ -161,9 +158,7 @@ def fit(
         n_jobs=jobs,
         **given,
     )
-    with telling_what_is_kept(output), warnings.catch_warnings():
-        # Of limits there is a line at the end.
-        warnings.filterwarnings("ignore", ".*stopped after max_(time|iter)", ConvergenceWarning)
+    with telling_what_is_kept(output), train_and_test.limits_told_later():
         fitted = train_and_test.fit_model(
             classifier,
             train_and_test.split(training, test_size, seed),
@@ -179,4 +174,6 @@ def fit(
         show_json({"model": str(output), **fitted.facts})
     elif not quiet:
         train_and_test.show_fit(fitted, output)
-    train_and_test.tell_unfinished(fitted, output)
+    advice = "raise --max-time or --max-iter, or accept a larger --tol"
+    others = "" if linear else "; or try --approximate 300 or --linear"
+    train_and_test.tell_unfinished(fitted, output, advice + others)

@@ -33,7 +33,7 @@ def _dataset_names(incomplete: str) -> list[str]:
 
 
 def reproduce(
-    target: Annotated[Target, typer.Argument(help="What to rerun.")],
+    target: Annotated[Target, typer.Argument(help="What to rerun.")] = Target.all,
     output: Annotated[
         Path,
         typer.Option(

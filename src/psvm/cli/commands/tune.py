@@ -134,11 +134,11 @@ def tune(
     options = ReadOptions(delimiter, not no_header, zero_based)
     training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
     rows = train_and_test.split(training, test_size, seed)
-    with telling_what_is_kept(output), CtrlC() as ctrl_c:
+    with telling_what_is_kept(output), CtrlC() as ctrl_c, train_and_test.limits_told_later():
         tuned = search_and_test.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)
         train_and_test.save_model(tuned.model, output, target)
     if report is not None:
-        write_report(report, data, tuned, search, rows)
+        write_report(report, data, target, tuned, search, rows)
     if json:
         show_json({"model": str(output), **tuned.facts})
     elif not quiet:
@@ -153,4 +153,5 @@ def tune(
         )
     if ctrl_c.came:
         raise typer.Exit(130)
-    train_and_test.tell_unfinished(tuned, output)
+    others = "" if linear else ", or try --linear"
+    train_and_test.tell_unfinished(tuned, output, f"raise --max-time{others}")
