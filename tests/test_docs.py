@@ -3,6 +3,7 @@
 import importlib
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,44 @@ def test_names_of_psvm_exist(path):
     for name in re.findall(r"`(psvm(?:\.[A-Za-z]\w*)+)", path.read_text()):
         if name != "psvm.json":  # the header of a model file
             found(name)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_what_is_to_be_installed_can_be(path):
+    """In a clone: the package is not on PyPI. Shells expand brackets that are not quoted."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for given in re.findall(r"pip install ([^`#\n]+)", path.read_text()):
+        wanted = re.fullmatch(r"(?:-e )?(?:\.|'\.\[([a-z,]+)\]')", given.strip())
+        assert wanted, f"{path.name}: pip install {given}"
+        assert set((wanted[1] or "plot").split(",")) <= set(extras)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/command-line.md"])
+def test_the_command_prints_what_is_shown(name, tmp_path, monkeypatch, capfd):
+    pytest.importorskip("typer")
+    from cli_data import write_iris
+
+    from psvm.cli import main
+
+    text = (ROOT / name).read_text()
+    command = re.search(r"^    psvm (fit iris.csv .*)$", text, re.M)[1]
+    shown = re.search(
+        r"(?:^    (?!\$)\S.*  \S.*\n)+", text[text.index("    data        ") :], re.M
+    )[0]
+    write_iris(tmp_path, "csv")
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 0
+    printed = dict(re.findall(r"^(\S.*?)  +(\S.*?) *$", capfd.readouterr().out, re.M))
+    lines = re.findall(r"^    (\S.*?)  +(\S.*?)$", shown, re.M)
+    assert len(lines) == 9
+    for title, value in lines:
+        if title == "certificate":  # the last digits are the machine's
+            value, found = (re.sub(r"\S+e-\d+", "", one) for one in (value, printed[title]))
+            assert found == value
+        elif title != "fit":
+            assert printed[title] == value
 
 
 # --- the map from formulas to code ---------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The commands in this process: what they write, and what they say when they cannot."""
 
 import json
+import re
 import sys
 import warnings
 
@@ -489,7 +490,15 @@ def test_demo_shows_commands_and_their_results(tmp_path, capfd):
     for word in ("$ psvm fit", "$ psvm evaluate", "$ psvm predict", "malignant", "duality gap"):
         assert word in out
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"cancer-train.csv", "cancer-test.csv", "cancer.psvm", "predictions.csv"}
+    spoilt = "cancer-spoilt.csv"
+    files = {"cancer-train.csv", "cancer-test.csv", "cancer.psvm", "predictions.csv", spoilt}
+    assert names == files
+    # Where p matters: hardly on clean rows, a lot where some are wrong.
+    table = re.findall(r"^ +(1|1\.5|2|3) +(0\.\d{4}) +(0\.\d{4}) *$", out, re.M)
+    clean, wrong = ({p: float(row[i]) for p, *row in table} for i in (0, 1))
+    assert len(table) == 4
+    assert max(clean.values()) - min(clean.values()) < 0.02
+    assert wrong["1"] > wrong["3"] + 0.1
 
 
 @pytest.mark.parametrize("package", ["polars", "skops"])
