@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from psvm.cli.files.labels import known_labels
 from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
 from psvm.cli.files.training_set import checked_target, labels_of_block
 from psvm.cli.fitted_model import Model
+from psvm.cli.model_rows import RowReader
 from psvm.cli.scores import scores_of
 
 Array = npt.NDArray[Any]
@@ -74,32 +74,25 @@ def _rows(
     """Features and, if asked for, labels, as the model takes and knows them."""
     with open_data(path, options, target) as data:
         if isinstance(data, Table):
-            yield from _table_rows(model, data, target, labelled=labelled)
+            yield from _table_rows(model, data, options, target, labelled=labelled)
         else:
             yield from _matrix_rows(model, data, target, labelled=labelled)
 
 
 def _table_rows(
-    model: Model, data: Table, target: str | None, *, labelled: bool
+    model: Model, data: Table, options: ReadOptions, target: str | None, *, labelled: bool
 ) -> Iterator[tuple[Any, Array]]:
     labels: Array = np.empty(0)
-    unknown: dict[str, int] = {}
     column = checked_target(data, target) if labelled else ""
     columns = model.columns_in(data, column or None)
+    reader = RowReader(model, columns, data.name, options)
     for block in data.blocks([*columns, column] if labelled else columns):
-        X = model.table_rows(block, columns, data.name)
+        X = reader.rows(block)
         if labelled:
             values = block.frame.get_column(column)
             labels = known_labels(values, model.classes, block.place, data.name, column)
-        for name, count in model.unknown_texts(X).items() if model.texts else ():
-            unknown[name] = unknown.get(name, 0) + count
         yield X, labels
-    for name, count in unknown.items():
-        warnings.warn(
-            f"{data.name}, column {name!r}: {count} values that the fit did not see; they count as "
-            f"none of the column's categories",
-            stacklevel=2,
-        )
+    reader.warn()
 
 
 def _matrix_rows(

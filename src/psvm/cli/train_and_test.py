@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from psvm.cli.files.readings import readings_as_json
 from psvm.cli.files.training_set import TrainingSet
 from psvm.cli.fitted_model import Model, innermost
 from psvm.cli.gap_bar import gap_bar
@@ -207,12 +208,12 @@ def _facts_of_classifier(classifier: Any) -> dict[str, Any]:
     }
 
 
-def save_model(model: Any, path: Path) -> None:
-    """Write a model file."""
+def save_model(model: Any, path: Path, training: TrainingSet) -> None:
+    """Write a model file, which also says how the columns of its training file are read."""
     from psvm.persistence import save
 
     with about(path):
-        save(model, path)
+        save(model, path, notes={"readings": readings_as_json(training.readings)})
 
 
 def show_fit(fitted: Fitted, path: Path) -> None:

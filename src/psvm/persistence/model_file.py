@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from psvm.persistence.container import DAMAGED, read_container, write_container
 from psvm.persistence.errors import ModelFileError, UnsupportedModelError
 from psvm.persistence.payload import read_payload
 from psvm.persistence.state import packed, unpacked, upgrades_from
-from psvm.persistence.summary import summary_of
+from psvm.persistence.summary import plain, summary_of
 
 _INSTALL = (
     "Model files are written and read with the package skops: pip install 'psvm[files]'. "
@@ -23,7 +23,13 @@ _INSTALL = (
 )
 
 
-def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    trusted: Sequence[type] = (),
+    notes: Mapping[str, Any] | None = None,
+) -> None:
     """Write a model to a file from which :func:`load` makes an equal one.
 
     The file holds data and no code, carries a checksum and the version of its format, and appears
@@ -39,6 +45,10 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = 
     trusted : sequence of type, default=()
         Further classes that the model may contain, for instance a transformer of your own. The same
         must be given to :func:`load`.
+    notes : mapping, optional
+        What to keep beside the model, as where its data came from: JSON values, which
+        :func:`psvm.persistence.info` gives back as ``notes``. ``psvm fit`` keeps in them how the
+        columns of its file are read.
 
     Raises
     ------
@@ -81,7 +91,7 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Sequence[type] = 
             "preprocessing, or give a class of your own to save and load with trusted=[...]."
         )
     summary = {"saved": datetime.now(UTC).isoformat(timespec="seconds"), **summary_of(model)}
-    write_container(path, payload, summary)
+    write_container(path, payload, summary, plain(dict(notes or {})))
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:

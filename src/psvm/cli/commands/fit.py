@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from psvm.cli import options as opt
-from psvm.cli.show import show_json
+from psvm.cli.show import show_json, show_notes
 
 
 def fit(
@@ -110,6 +110,11 @@ def fit(
     impute: opt.Impute = False,
     drop: opt.Drop = None,
     max_categories: opt.MaxCategories = 50,
+    text: opt.AsText = None,
+    number: opt.AsNumber = None,
+    dates: opt.DateColumns = None,
+    decimal: opt.Decimal = None,
+    date_order: opt.Order = None,
     delimiter: opt.Delimiter = None,
     no_header: opt.NoHeader = False,
     zero_based: opt.ZeroBased = False,
@@ -137,8 +142,10 @@ def fit(
     from psvm.cli.output import check_can_write
 
     check_can_write(output)
-    options = ReadOptions(delimiter, not no_header, zero_based)
-    training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
+    options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
+    wanted = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
+    training = read_training(data, options, wanted)
+    show_notes(training.notes, quiet=quiet)
     began = time.perf_counter()
     classifier = train_and_test.new_classifier(
         linear=linear,
@@ -161,7 +168,7 @@ def fit(
         quiet=quiet,
         began=began,
     )
-    train_and_test.save_model(fitted.model, output)
+    train_and_test.save_model(fitted.model, output, training)
     if json:
         show_json({"model": str(output), **fitted.facts})
     elif not quiet:

@@ -26,6 +26,8 @@ def predict(
         bool, typer.Option("--proba", help="Add the probability of every class.")
     ] = False,
     decision: Annotated[bool, typer.Option("--decision", help="Add the decision values.")] = False,
+    decimal: opt.Decimal = None,
+    date_order: opt.Order = None,
     delimiter: opt.Delimiter = None,
     no_header: opt.NoHeader = False,
     zero_based: opt.ZeroBased = False,
@@ -46,7 +48,7 @@ def predict(
     from psvm.cli.output import output_stream
     from psvm.cli.predict_blocks import predictions
 
-    options = ReadOptions(delimiter, not no_header, zero_based)
+    options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
     blocks = predictions(model, data, options, proba=proba, decision=decision)
     separator = "\t" if output is not None and output.suffix == ".tsv" else ","
     rows = 0

@@ -38,8 +38,8 @@ class DelimitedFile:
         self._records = _whole_records(source)
         first = next(self._records).removeprefix(BYTE_ORDER_MARK)
         sample = self._decode(first[: 1 << 16].rpartition(b"\n")[0] or first, line=1)
-        self._delimiter = delimiter or _sniff_delimiter(sample)
-        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=self._delimiter)
+        self.delimiter = delimiter or _sniff_delimiter(sample)
+        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=self.delimiter)
         fields = [field.strip() for field in next(reader)]
         if not any(fields):
             raise DataError(
@@ -86,7 +86,7 @@ class DelimitedFile:
                 block,
                 has_header=False,
                 schema=dict.fromkeys(self.columns, pl.String),
-                separator=self._delimiter,
+                separator=self.delimiter,
                 raise_if_empty=False,
             )
         except pl.exceptions.PolarsError as error:
@@ -96,12 +96,15 @@ class DelimitedFile:
         # A line that is too short ends in missing values, and so in one in the last column.
         if frame.height and frame.get_column(self.columns[-1]).null_count():
             self._refuse_uneven(block, line)
-        return TableBlock(frame.select(columns), partial(self._place, block, line))
+        # Where no record has more than one line, the block itself need not be kept to count them.
+        simple = block.count(b"\n") + (not block.endswith(b"\n")) == frame.height
+        place = partial(_line_place, line) if simple else partial(self._place, block, line)
+        return TableBlock(frame.select(columns), place)
 
     def _reader(self, block: bytes) -> Iterator[tuple[int, list[str]]]:
         """The records of a block, each with the number of its first line, counted from 0."""
         text = io.StringIO(block.decode("utf-8"), newline="")
-        reader = csv.reader(text, delimiter=self._delimiter, strict=True)
+        reader = csv.reader(text, delimiter=self.delimiter, strict=True)
         began = 0
         for record in reader:
             yield began, record
@@ -124,12 +127,17 @@ class DelimitedFile:
                 if record and len(record) != width:
                     what = (
                         f"{len(record)} fields where there are {width} columns: complete the line, "
-                        f"or put quotes around a field with {self._delimiter!r} in it"
+                        f"or put quotes around a field with {self.delimiter!r} in it"
                     )
                     raise DataError(self.name, what, place=place)
         except csv.Error as error:
             what = f"the quotes are wrong ({error}): close them, and write a quote as two"
             raise DataError(self.name, what, place=f"line {line + began} or later") from error
+
+
+def _line_place(line: int, row: int) -> str:
+    """Where a row is, if each takes a line and the first is on ``line``."""
+    return f"line {line + row}"
 
 
 def _whole_records(source: Source) -> Iterator[bytes]:
