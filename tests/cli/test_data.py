@@ -195,12 +195,15 @@ def test_records_are_never_cut(cells, size):
         ('a,y\n"1",p\n"x\n\ny",q\n?,q\n', "line 6, column 'a': the value is missing"),
         ("a,b,y\n1,,p\n2,,q\n", "column 'b': all values are missing: leave the column out"),
         ("a,y\n1,p\ninf,q\n", "line 3, column 'a': the value is infinite"),
-        ("a,y\n1,p\n2,\n", "line 3, column 'y': the label is missing"),
+        ("a,y\n1,p\n2,\n3,q\n", "line 3, column 'y': the label is missing"),
         ("a,y\n1,p\n2,p\n", "column 'y': all labels are 'p': two classes are needed"),
         ("a,y\n1,1.5\n2,2.25\n", "column 'y': 1.5 is a measurement and no class"),
         ("a,z\n1,p\n", "there is no column 'y'; the columns are 'a', 'z'"),
         ("1,2\n3,4\n", "use --no-header"),
-        ("a,y\n" + "".join(f"t{i},p\n" for i in range(60)), "60 different texts are too many"),
+        (
+            "a,y\n" + "".join(f"t{i},{'pq'[i % 2]}\n" for i in range(60)),
+            "line 2, column 'a': 't0' is no number, and 60 different texts in 60 rows are names",
+        ),
         (gzip.compress(b"a,y\n1,p\n" * 90, mtime=0)[:-9], "the gzip data is damaged"),
         (b"PAR1" + bytes(60), "the Parquet data is damaged"),
         (b"ARROW1" + bytes(60), "the Arrow data is damaged"),
@@ -255,9 +258,16 @@ def test_types_of_a_parquet_file(tmp_path):
 
 
 def test_dates_are_refused_by_name(tmp_path):
-    table = pl.DataFrame({"when": [datetime.date(2020, 1, 1)], "y": [1]})
+    days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
+    pl.DataFrame({"when": days, "y": [1, 2]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"column 'when': dates: say --dates expand .* drop"):
+        training(tmp_path / "t.parquet", "y")
+
+
+def test_types_that_are_neither_are_refused_by_name(tmp_path):
+    table = pl.DataFrame({"tags": [["a"], ["b"]], "y": [1, 2]})
     table.write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"column 'when': values of type Date .*--drop when"):
+    with pytest.raises(ValueError, match=r"column 'tags': values of type List.*--drop tags"):
         training(tmp_path / "t.parquet", "y")
 
 

@@ -12,7 +12,10 @@ import polars as pl
 # Spaces, apostrophes and minus signs that mean the same.
 _SAME = {"\u00a0": " ", "\u2009": " ", "\u202f": " ", "’": "'", "−": "-"}
 _GROUPING = ",. '"
-_CODES = tuple("USD EUR GBP CHF JPY CNY INR BRL CAD AUD SEK NOK DKK PLN CZK HUF".split())
+_CODES = (
+    *("USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "BRL"),
+    *("CAD", "AUD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF"),
+)
 UNITS = ("%", "€", "$", "£", "¥", "₹", "₽", "₩", "₺", "kr", "zł", *_CODES)
 """Signs that may stand before or after a number."""
 

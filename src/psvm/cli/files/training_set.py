@@ -171,19 +171,21 @@ def _labels(
 
 def _refuse_unknown_names(data: Table, wanted: Wanted) -> None:
     """Raise if options name columns that the file has not, all of them in one message."""
+    given: dict[str, Sequence[str]]
     given = {"--drop": wanted.drop, "--text": wanted.as_text, "--number": wanted.as_number}
+    if wanted.target is not None:
+        given = {"--target": [wanted.target], **given}
     unknown = {
         option: missing
         for option, names in given.items()
         if (missing := [name for name in names if name not in data.columns])
     }
-    if unknown:
-        told = [f"{option}: {not_there(names, data.columns)}" for option, names in unknown.items()]
-        if wanted.target is not None and wanted.target not in data.columns:
-            told.insert(0, f"--target: {not_there([wanted.target], data.columns)}")
-        there = f"the columns are {listed(data.columns)}"
-        what = "; ".join(told)
-        raise typer.BadParameter(f"{data.name} has not all columns that are named, {what}; {there}")
+    if set(unknown) - {"--target"}:  # a target alone is the business of `checked_target`
+        told = [
+            f"{option}: {data.name} has no column {not_there(names, data.columns)}"
+            for option, names in unknown.items()
+        ]
+        raise typer.BadParameter(f"{'; '.join(told)}; the columns are {listed(data.columns)}")
 
 
 def checked_target(data: Table, target: str | None) -> str:
