@@ -180,7 +180,7 @@ def evidence_of(texts: pl.Series, counts: pl.Series) -> Evidence:
         grouped = body.str.contains(rf"^\d{{1,3}}(?:{o}\d{{3}}){{2,}}$")
         votes[sign] = cells(last | grouped | (single & ~doubtful))
         either[sign] = cells(doubtful)
-    units = parts.get_column("unit").filter(body.is_not_null()).unique().to_list()
+    units = parts.get_column("unit").filter(body.is_not_null()).unique().sort().to_list()
     return Evidence(
         votes,
         either,
