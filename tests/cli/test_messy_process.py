@@ -1,11 +1,17 @@
 """Messy tables through the installed ``psvm``: from a spreadsheet's file to predictions."""
 
 import json
+import os
+import re
+import subprocess
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from cli_data import psvm
+from cli_data import command, psvm
+from processes import UNIX
 
 ROWS = 120
 
@@ -153,8 +159,7 @@ def test_mistakes_in_new_rows_count_as_missing_where_the_model_fills_in(tmp_path
     assert code == 0
     assert out.count("\n") == ROWS + 1
     assert err == (
-        f"psvm: warning: {odd}, column 'price': 1 of {ROWS} cells are no numbers and count as "
-        "missing\n"
+        f"psvm: warning: {odd}, column 'price': 1 of {ROWS} cells is no number, taken for missing\n"
     )
 
 
@@ -210,3 +215,28 @@ def test_a_header_that_was_altered_is_refused(tmp_path, shared):
     code, _, err = psvm("predict", bad, shared / "german.csv")
     assert code == 1
     assert err.startswith(f"psvm: {bad} was altered: its header does not say how columns are read")
+
+
+@UNIX
+def test_the_documentation_shows_what_is_printed(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "command-line.md"
+    section = page.read_text(encoding="utf-8").split("## Messy tables\n")[1].split("\n## ")[0]
+    blocks = [
+        textwrap.dedent(one) for one in re.findall(r"(?:^    .*\n)+", section, flags=re.MULTILINE)
+    ]
+    (tmp_path / "orders.csv").write_text(blocks[0], encoding="utf-8")
+    shown = [block.split("\n", 1) for block in blocks[1:]]
+    assert len(shown) == 2
+    for line, expected in shown:
+        words = line.removeprefix("$ psvm ")
+        done = subprocess.run(
+            f"{' '.join(command())} {words}",
+            shell=True,
+            cwd=tmp_path,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            encoding="utf-8",
+        )
+        assert done.stdout == ""
+        assert done.stderr == expected
+    assert json.loads((tmp_path / "fit.json").read_text())["text_columns"] == ["town"]

@@ -137,7 +137,7 @@ def test_mistakes_among_numbers(tmp_path):
     assert "column 'a', line 59: 2 of 60 cells are no numbers ('abc')" in message
     assert "column 'a', line 61: the value is missing" in message
     path = write(tmp_path, {"a": column})
-    with pytest.warns(UserWarning, match=r"'a': 2 of 60 cells are no numbers and count as missing"):
+    with pytest.warns(UserWarning, match=r"'a': 2 of 60 cells are no numbers, taken for missing"):
         found = read_training(path, ReadOptions(), Wanted("y", impute=True))
     assert np.isnan(found.X["a"].to_numpy()).sum() == 3
     assert found.notes[-1].endswith("missing values to fill in: 'a' 1 ('-')")

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from psvm.cli.errors import Problem, refuse
-from psvm.cli.files.columns import as_texts, examples, first_place, read_cells
+from psvm.cli.files.columns import as_texts, examples, first_place, none_of, read_cells
 from psvm.cli.files.dates import DateFormat
 from psvm.cli.files.kinds import MOSTLY
 from psvm.cli.files.numbers import PLAIN, NumberFormat, any_thousands
@@ -110,12 +110,9 @@ class RowReader:
                 stacklevel=2,
             )
         for name, count in self._wrong.items():
-            kind = "dates" if isinstance(self._formats[name], DateFormat) else "numbers"
-            warnings.warn(
-                f"{self._file}, column {name!r}: {count} of {self._rows} cells are no {kind} and "
-                "count as missing",
-                stacklevel=2,
-            )
+            kind = "date" if isinstance(self._formats[name], DateFormat) else "number"
+            told = f"{none_of(count, self._rows, kind)}, taken for missing"
+            warnings.warn(f"{self._file}, column {name!r}: {told}", stacklevel=2)
 
 
 def _as_told(format: NumberFormat | DateFormat, options: ReadOptions) -> NumberFormat | DateFormat:

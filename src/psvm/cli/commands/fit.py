@@ -143,8 +143,8 @@ def fit(
 
     check_can_write(output)
     options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
-    wanted = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
-    training = read_training(data, options, wanted)
+    asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
+    training = read_training(data, options, asked)
     show_notes(training.notes, quiet=quiet)
     began = time.perf_counter()
     classifier = train_and_test.new_classifier(

@@ -129,8 +129,8 @@ def tune(
         # Before the search, so that a missing package is told first.
         from psvm.cli.search_report import write_report
     options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
-    wanted = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
-    training = read_training(data, options, wanted)
+    asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
+    training = read_training(data, options, asked)
     show_notes(training.notes, quiet=quiet)
     rows = train_and_test.split(training, test_size, seed)
     tuned = search_and_test.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)

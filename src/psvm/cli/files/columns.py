@@ -83,6 +83,11 @@ def first_place(flags: pl.Series, place: Callable[[int], str]) -> str:
     return place(int(flags.arg_max() or 0))
 
 
+def none_of(count: int, rows: int, kind: str) -> str:
+    """So many cells are no number, or no date."""
+    return f"{count} of {rows} cells {f'is no {kind}' if count == 1 else f'are no {kind}s'}"
+
+
 def examples(column: pl.Series, flags: pl.Series, limit: int = 3) -> str:
     """The most frequent of the flagged cells, with counts."""
     texts = column.filter(flags).cast(pl.String).str.strip_chars().fill_null("")

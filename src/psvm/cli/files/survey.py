@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from psvm.cli.errors import COLUMN, Problem, listed
-from psvm.cli.files.columns import Cells, as_texts, examples, first_place, read_cells
+from psvm.cli.files.columns import Cells, as_texts, examples, first_place, none_of, read_cells
 from psvm.cli.files.dates import DateFormat, varying
 from psvm.cli.files.kinds import Hints, Kind, decimal_of, kind_of, look_at
 from psvm.cli.files.numbers import NumberFormat
@@ -132,7 +132,7 @@ class _Surveyor:
 
     def _add_values(self, column: pl.Series, kind: Kind, format: NumberFormat | DateFormat) -> None:
         cells = read_cells(column, format)
-        if not self._usable(column, cells, "dates" if kind.note.startswith("dates") else "numbers"):
+        if not self._usable(column, cells, "date" if isinstance(format, DateFormat) else "number"):
             return
         survey, name = self._survey, column.name
         if isinstance(format, DateFormat):
@@ -160,13 +160,13 @@ class _Surveyor:
             return False
         good = True
         if wrong and not impute:
-            what = f"{wrong} of {rows} cells are no {kind} ({examples(column, cells.wrong)})"
+            what = f"{none_of(wrong, rows, kind)} ({examples(column, cells.wrong)})"
             self._problem(column, what, _CORRECT, first_place(cells.wrong, self._place))
             good = False
         elif wrong:
             self._survey.doubts.append(
-                f"column {column.name!r}: {wrong} of {rows} cells are no {kind} and count as "
-                f"missing ({examples(column, cells.wrong)})"
+                f"column {column.name!r}: {none_of(wrong, rows, kind)}, taken for missing "
+                f"({examples(column, cells.wrong)})"
             )
         if missing and not self._may_miss(column, cells.missing):
             good = False
