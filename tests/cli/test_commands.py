@@ -391,6 +391,9 @@ def test_labels_that_the_model_does_not_know(tmp_path, capfd, shared, label, mes
     data = file(tmp_path, f"{','.join(FEATURES)},species\n5,3,1,1,{label}\n")
     words = ["evaluate", shared / "iris.psvm", data, "-t", "species"]
     assert message in fails(capfd, *words)
+    several = "".join(f"5,3,1,1,{one}\n" for one in ("rose", "setosa", "lily", "lily"))
+    file(tmp_path, f"{','.join(FEATURES)},species\n{several}")
+    assert "no class 'rose' (3 rows, also with 'lily'), only" in fails(capfd, *words)
     empty = file(tmp_path, f"{','.join(FEATURES)},species\n")
     assert "there are no rows" in fails(capfd, *words[:2], empty, "-t", "species")
 

@@ -184,6 +184,7 @@ def test_records_are_never_cut(cells, size):
         ("a,y\n1,p\n2,q,r\n3,p\n", "line 3: 3 fields where there are 2 columns"),
         ("a,b,y\n1,2,p\n2,q\n", "line 3: 2 fields where there are 3 columns"),
         ("a,y\n1,p\n\n2,q\n", "line 3: the line is blank"),
+        ("a,y\n1,p\n2\n3,q\n4,q,r\n", "in it (likewise line 5)"),
         ('a,y\n1,p\n"2,q\n', "line 3 or later: the quotes are wrong"),
         (",y\n1,p\n", "line 1: column 1 has no name"),
         ("a,a,y\n1,2,p\n", "line 1: two columns are called 'a'"),
@@ -332,6 +333,12 @@ def test_libsvm_may_count_from_zero(tmp_path):
         training(path, "y")
 
 
+@pytest.mark.parametrize("wanted", ["drop", "as_text", "as_number", "dates"])
+def test_what_is_said_of_columns_is_not_for_matrices(tmp_path, wanted):
+    with pytest.raises(typer.BadParameter, match=r"names of columns|numbers only"):
+        training(file(tmp_path, "1 1:5\n-1 1:2\n"), None, **{wanted: ["expand"]})
+
+
 def savez(path, **arrays):
     np.savez(path, **arrays)
     return path
@@ -363,6 +370,7 @@ def test_npz_may_lie_by_columns_and_hold_integers(tmp_path, order):
         ({"X": np.array([["a"], ["b"]]), "y": [0, 1]}, "X must be a matrix of numbers"),
         ({"X": np.array([[1, np.nan], [0, 1]]), "y": [0, 1]}, "row 1: feature 2 is missing"),
         ({"X": np.array([[1, 2], [np.inf, 1]]), "y": [0, 1]}, "row 2: feature 1 is infinite"),
+        ({"X": np.array([[1, np.nan], [np.inf, 1]]), "y": [0, 1]}, "(and 1 more entries are"),
         ({"X": np.ones((2, 2)), "y": np.ones((2, 2))}, "must be a vector"),
         ({"X": np.array([[{}]], dtype=object), "y": [0]}, "an array cannot be read"),
     ],

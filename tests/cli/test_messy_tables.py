@@ -175,6 +175,13 @@ def test_declared_categories_are_no_numbers(tmp_path):
     assert found.texts == ["a"]
 
 
+def test_numbers_that_may_be_codes_are_said(tmp_path):
+    found = training(tmp_path, {"zip": ["01067", "24103", "53111"]})
+    assert found.numbers == ["zip"]
+    assert "'zip': numbers, though '01067' may be a code; --text has it" in found.notes[0]
+    assert training(tmp_path, {"zip": ["01067", "24103"]}, as_text=["zip"]).notes == []
+
+
 # --- dates ---------------------------------------------------------------------------------------
 
 DATES = {
@@ -249,6 +256,19 @@ def test_all_problems_in_one_message(tmp_path):
     ):
         assert part in told
     assert "good" not in told
+
+
+def test_all_names_that_are_wrong(tmp_path):
+    (tmp_path / "data.csv").write_text("a,,a,y,,y\n1,2,3,4,5,6\n")
+    with pytest.raises(DataError) as caught:
+        read_training(tmp_path / "data.csv", ReadOptions(), Wanted("y"))
+    assert [line.strip() for line in str(caught.value).splitlines()[1:]] == [
+        "line 1: column 2 has no name",
+        "line 1: column 5 has no name",
+        "line 1: two columns are called 'a'",
+        "line 1: two columns are called 'y'",
+        "→ rename them, or use --no-header",
+    ]
 
 
 def test_very_many_problems_of_one_kind_are_shortened(tmp_path):

@@ -51,11 +51,14 @@ class Look:
         The different texts, and how many cells each has.
     evidence : Evidence
         What they say about decimal signs.
+    code : str
+        A number that begins with a zero like a postal code, if there is one.
     """
 
     texts: pl.Series
     counts: pl.Series
     evidence: Evidence
+    code: str = ""
 
     @property
     def cells(self) -> int:
@@ -106,7 +109,8 @@ def look_at(column: pl.Series, hints: Hints) -> Look | None:
     if plain and _says_nothing_else(texts):
         point = int(texts.str.contains(".", literal=True).sum())
         evidence = Evidence({".": point, ",": 0}, {".": 0, ",": 0}, len(texts), {}, len(texts))
-        return Look(texts.head(0), pl.Series([], dtype=pl.UInt32), evidence)
+        codes = texts.filter(texts.str.contains(r"^0\d+$"))
+        return Look(texts.head(0), pl.Series([], dtype=pl.UInt32), evidence, *codes.head(1))
     found = texts.alias("text").value_counts().sort("text")
     found = found.filter(~stands_for_missing(found.get_column("text")))
     different, counts = found.get_column("text"), found.get_column("count")
@@ -162,7 +166,8 @@ def kind_of(
         return _kind_by_type(column, hints)
     if not look.cells:  # as computers write it, or all is missing
         if not look.evidence.votes["."]:
-            return Kind(NumberFormat(hints.decimal or sign or "."))
+            note = f"numbers, though {look.code!r} may be a code; --text has it as a category"
+            return Kind(NumberFormat(hints.decimal or sign or "."), note=note if look.code else "")
         return Kind(PLAIN, _not_with_decimal(column, ",") if hints.decimal == "," else None)
     decimal, doubt = hints.decimal or look.evidence.decimal, ""
     if decimal is None and look.evidence.ambiguous and _are_numbers(column, look, hints):

@@ -209,8 +209,11 @@ def _numeric(data: Table) -> bool:
 
 
 def _read_matrix(data: Matrix, wanted: Wanted) -> TrainingSet:
-    if wanted.drop:
-        raise typer.BadParameter(f"--drop: {data.name} has no names of columns")
+    by_name = {"--drop": wanted.drop, "--text": wanted.as_text, "--number": wanted.as_number}
+    for option in [option for option, given in by_name.items() if given]:
+        raise typer.BadParameter(f"{option}: {data.name} has no names of columns")
+    if wanted.dates:
+        raise typer.BadParameter(f"--dates: {data.name} holds numbers only")
     if isinstance(data, LibsvmFile) and wanted.target is not None:
         what = f"--target: every line of {data.name} begins with its label; leave --target out"
         raise typer.BadParameter(what)
@@ -263,7 +266,9 @@ def refuse_entries(X: Any, place: Callable[[int], str], file: str, *, may_miss: 
         row, feature = (int(part) for part in np.argwhere(wrong)[0])
     missing = np.isnan(X[row, feature])
     kind = "missing: use --impute, or fill it in" if missing else "infinite"
-    raise DataError(file, f"feature {feature + 1} is {kind}", place=place(row))
+    more = int(wrong.sum()) - 1
+    others = f" (and {more} more entries are missing or infinite)" if more else ""
+    raise DataError(file, f"feature {feature + 1} is {kind}{others}", place=place(row))
 
 
 def _stack(rows: list[Any]) -> Any:
