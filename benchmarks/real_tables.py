@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from benchmarks.cases import data_folder
 
 TARGET = "target"
 _GRACE = 120.0  # seconds that reading, writing and a busy machine may take beyond --max-time
+_PROGRESS = re.compile(r"\d+ of \d+ ")
 _EXPECTED = (0, 3)  # all went well, or the time was up and the model says so
 
 
@@ -83,7 +85,8 @@ def run_on(path: Path, command: str, max_time: float | None, max_rows: int | Non
     except (ValueError, KeyError, TypeError):
         accuracy = None
     majority = max(labels.value_counts().get_column("count").to_list()) / len(labels)
-    said = " | ".join(line.replace(f"{path}", "DATA").strip() for line in err.splitlines())
+    lines = [line for line in err.splitlines() if not _PROGRESS.match(line)]
+    said = " | ".join(line.replace(f"{path}", "DATA").strip() for line in lines)
     rows, columns = table.height, table.width - 1
     return Outcome(path.stem, rows, columns, code, accuracy, majority, seconds, said)
 

@@ -117,6 +117,10 @@ def test_a_file_that_is_written_in_another_way(tmp_path, shared):
     expected = decisions(shared / "plain.psvm", write(tmp_path, "new.csv", shop(seed=1)))
     found = decisions(shared / "german.psvm", other, "--decimal", ".")
     np.testing.assert_allclose(found, expected, atol=1e-9)
+    american = table.with_columns(sold=shop(seed=1)["sold"].dt.strftime("%m/%d/%Y"))
+    words = ["--decimal", ".", "--date-order", "mdy"]
+    found = decisions(shared / "german.psvm", write(tmp_path, "us.csv", american), *words)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_all_problems_in_one_message(tmp_path, shared):
@@ -143,6 +147,7 @@ def test_all_problems_in_one_message(tmp_path, shared):
     assert psvm("fit", path, "-t", "good", "-o", tmp_path / "m.psvm", *words) == (0, "", "")
 
 
+@pytest.mark.slow  # several processes, whose messages are those of other tests
 def test_mistakes_in_new_rows_count_as_missing_where_the_model_fills_in(tmp_path):
     table = german(shop()).drop("sold")
     model, data = tmp_path / "m.psvm", write(tmp_path, "data.csv", table, ";")
@@ -183,6 +188,7 @@ def test_rare_texts_are_one_category(tmp_path):
     assert "column 'town': 1 values that the fit did not see; they count like its rare texts" in err
 
 
+@pytest.mark.slow  # several processes, whose messages are those of other tests
 def test_names_that_are_not_there(tmp_path, shared):
     words = ["fit", shared / "plain.csv", "-o", tmp_path / "m.psvm"]
     code, _, err = psvm(*words, "-t", "goood")
@@ -202,6 +208,7 @@ def test_names_that_are_not_there(tmp_path, shared):
     ) in err
 
 
+@pytest.mark.slow  # several processes, whose messages are those of other tests
 def test_a_header_that_was_altered_is_refused(tmp_path, shared):
     import zipfile
 

@@ -165,6 +165,12 @@ def test_codes_with_few_texts_stay_categories_which_is_said(tmp_path):
     assert found.numbers == ["a"]
 
 
+def test_numbers_where_there_are_none(tmp_path):
+    for impute in (False, True):
+        message = refused(tmp_path, {"a": ["u", "v", "w"]}, as_number=["a"], impute=impute)
+        assert "column 'a': no cell is a number ('u', 'v', 'w'): leave the column out" in message
+
+
 def test_declared_categories_are_no_numbers(tmp_path):
     table = pl.DataFrame({"a": ["1", "2", "1", "2"], "y": [0, 1, 0, 1]})
     table.with_columns(pl.col("a").cast(pl.Categorical)).write_parquet(tmp_path / "t.parquet")
@@ -216,6 +222,15 @@ def test_days_or_months_first(tmp_path):
         for order in ("dmy", "mdy")
     ]
     assert days == [18293, 18263]
+
+
+def test_an_order_of_dates_that_cannot_be(tmp_path):
+    columns = {"when": [f"{i}/3/2020" for i in range(1, 31)]}
+    assert training(tmp_path, columns, dates="expand").readings["when"].order == "dmy"
+    message = refused(tmp_path, columns, dates="expand", date_order="mdy")
+    assert "most dates, as '1/3/2020', cannot have the order mdy: leave --date-order out" in message
+    found = training(tmp_path, {"when": DATES["iso"]}, dates="expand", date_order="mdy")
+    assert found.readings["when"].order == "ymd"
 
 
 def test_names_that_parts_of_dates_take(tmp_path):

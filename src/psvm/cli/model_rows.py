@@ -118,7 +118,7 @@ class RowReader:
 def _as_told(format: NumberFormat | DateFormat, options: ReadOptions) -> NumberFormat | DateFormat:
     """The format of the fit, unless the user says that this file has another."""
     if isinstance(format, DateFormat):
-        order = options.date_order
+        order = None if format.order == "ymd" else options.date_order
         return format if order is None else replace(format, order=order)
     return format if options.decimal is None else any_thousands(options.decimal, format.unit)
 

@@ -259,12 +259,19 @@ def _numbers(column: pl.Series, look: Look, decimal: str, *, forced: bool) -> Ki
 
 def _dates(column: pl.Series, look: Look, hints: Hints) -> Kind | None:
     """Dates, if most cells are."""
-    orders = ORDERS if hints.date_order is None else ("ymd", hints.date_order)
-    found = orders_of(look.texts, look.counts, orders)
-    order = max(found, key=lambda one: found[one])
-    if found[order] < MOSTLY * look.cells:
+    every = orders_of(look.texts, look.counts, ORDERS)
+    if max(every.values()) < MOSTLY * look.cells:
         return None
+    told = hints.date_order
+    found = {
+        order: count for order, count in every.items() if told in (None, order) or order == "ymd"
+    }
+    order = max(found, key=lambda one: found[one])
     format = DateFormat(order)
+    if found[order] < MOSTLY * look.cells:
+        what = f"most dates, as {look.texts[0]!r}, cannot have the order {told}"
+        advice = "leave --date-order out to have it found out for each column"
+        return Kind(format, Problem(what, advice, "", column.name))
     if found.get("dmy") == found.get("mdy") == found[order]:
         day_first, month_first = (DateFormat(one).parse(look.texts) for one in ("dmy", "mdy"))
         differ = (day_first != month_first).fill_null(False)

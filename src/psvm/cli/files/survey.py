@@ -16,6 +16,8 @@ from psvm.cli.files.readings import Readings
 
 Place = Callable[[int], str]
 _FILL = f"use --impute, leave the column out (--drop {COLUMN}), or fill it in"
+_LEAVE_OUT = f"leave the column out (--drop {COLUMN})"
+_EMPTY = "all values are missing"
 _CORRECT = (
     f"correct them, use --impute to take them for missing, or --text {COLUMN} to take all cells "
     "for categories"
@@ -153,10 +155,9 @@ class _Surveyor:
         """Whether the cells can be used; else a problem says why not."""
         rows, impute = len(column), self._demands.impute
         missing, wrong = int(cells.missing.sum()), int(cells.wrong.sum())
-        if missing == rows:
-            self._problem(
-                column, "all values are missing", f"leave the column out (--drop {COLUMN})"
-            )
+        if cells.values.null_count() == rows:
+            what = f"no cell is a {kind} ({examples(column, cells.wrong)})" if wrong else _EMPTY
+            self._problem(column, what, _LEAVE_OUT)
             return False
         good = True
         if wrong and not impute:
@@ -197,9 +198,7 @@ class _Surveyor:
         texts = as_texts(column)
         missing, rows = texts.is_null(), len(column)
         if missing.all():
-            self._problem(
-                column, "all values are missing", f"leave the column out (--drop {COLUMN})"
-            )
+            self._problem(column, _EMPTY, _LEAVE_OUT)
             return
         good = not missing.any() or self._may_miss(column, missing)
         different, most = texts.drop_nulls().n_unique(), self._demands.max_categories
@@ -208,8 +207,7 @@ class _Surveyor:
             where = first_place(~missing, self._place)
             shown = texts.drop_nulls()[0]
             what = f"{shown!r} is no number, and {different} different texts in {rows} rows are "
-            advice = f"leave the column out (--drop {COLUMN})"
-            self._problem(column, f"{what}names, too many for categories", advice, where)
+            self._problem(column, f"{what}names, too many for categories", _LEAVE_OUT, where)
             good = False
         elif different > most:
             note = f"{note}; " if note else ""
