@@ -127,7 +127,10 @@ def test_texts_and_missing_values_travel_with_the_model(tmp_path, capfd):
     path, output = mixed(tmp_path), tmp_path / "m.psvm"
     words = ["fit", path, "-t", "good", "-o", output, "-q"]
     assert "line 2, column 'name': 'n0' is no number" in fails(capfd, *words, "--impute")
-    assert "column 'size': the value is missing" in fails(capfd, *words, "--drop", "name")
+    code, _, err = run(capfd, *words, "--drop", "name")
+    assert code == 1
+    assert "column 'size', line 5: 9 of 90 values are missing\n" in err
+    assert "column 'colour', line 9: 6 of 90 values are missing\n" in err
     assert not output.exists()
     assert run(capfd, *words, "--drop", "name", "--impute") == (0, "", "")
     assert isinstance(load(output)[0], ColumnTransformer)
@@ -197,7 +200,7 @@ def test_the_target_must_be_given_and_exist(tmp_path, capfd, shared):
     words = ["fit", shared / "iris.csv", "-o", tmp_path / "m.psvm"]
     assert "'petal width', 'species'" in fails(capfd, *words, code=2)
     line = fails(capfd, *words, "-t", "specie")
-    assert line.startswith(f"psvm: {shared / 'iris.csv'}: there is no column 'specie'; the columns")
+    assert line.startswith(f"psvm: {shared / 'iris.csv'}: there is no column 'specie' (did you")
 
 
 def test_files_that_are_not_there(tmp_path, capfd, shared):
@@ -397,6 +400,9 @@ def test_labels_that_the_model_does_not_know(tmp_path, capfd, shared, label, mes
     data = file(tmp_path, f"{','.join(FEATURES)},species\n5,3,1,1,{label}\n")
     words = ["evaluate", shared / "iris.psvm", data, "-t", "species"]
     assert message in fails(capfd, *words)
+    several = "".join(f"5,3,1,1,{one}\n" for one in ("rose", "setosa", "lily", "lily"))
+    file(tmp_path, f"{','.join(FEATURES)},species\n{several}")
+    assert "no class 'rose' (3 rows, also with 'lily'), only" in fails(capfd, *words)
     empty = file(tmp_path, f"{','.join(FEATURES)},species\n")
     assert "there are no rows" in fails(capfd, *words[:2], empty, "-t", "species")
 

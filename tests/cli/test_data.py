@@ -184,6 +184,7 @@ def test_records_are_never_cut(cells, size):
         ("a,y\n1,p\n2,q,r\n3,p\n", "line 3: 3 fields where there are 2 columns"),
         ("a,b,y\n1,2,p\n2,q\n", "line 3: 2 fields where there are 3 columns"),
         ("a,y\n1,p\n\n2,q\n", "line 3: the line is blank"),
+        ("a,y\n1,p\n2\n3,q\n4,q,r\n", "in it (likewise line 5)"),
         ('a,y\n1,p\n"2,q\n', "line 3 or later: the quotes are wrong"),
         (",y\n1,p\n", "line 1: column 1 has no name"),
         ("a,a,y\n1,2,p\n", "line 1: two columns are called 'a'"),
@@ -195,12 +196,15 @@ def test_records_are_never_cut(cells, size):
         ('a,y\n"1",p\n"x\n\ny",q\n?,q\n', "line 6, column 'a': the value is missing"),
         ("a,b,y\n1,,p\n2,,q\n", "column 'b': all values are missing: leave the column out"),
         ("a,y\n1,p\ninf,q\n", "line 3, column 'a': the value is infinite"),
-        ("a,y\n1,p\n2,\n", "line 3, column 'y': the label is missing"),
+        ("a,y\n1,p\n2,\n3,q\n", "line 3, column 'y': the label is missing"),
         ("a,y\n1,p\n2,p\n", "column 'y': all labels are 'p': two classes are needed"),
         ("a,y\n1,1.5\n2,2.25\n", "column 'y': 1.5 is a measurement and no class"),
         ("a,z\n1,p\n", "there is no column 'y'; the columns are 'a', 'z'"),
         ("1,2\n3,4\n", "use --no-header"),
-        ("a,y\n" + "".join(f"t{i},p\n" for i in range(60)), "60 different texts are too many"),
+        (
+            "a,y\n" + "".join(f"t{i},{'pq'[i % 2]}\n" for i in range(60)),
+            "line 2, column 'a': 't0' is no number, and 60 different texts in 60 rows are names",
+        ),
         (gzip.compress(b"a,y\n1,p\n" * 90, mtime=0)[:-9], "the gzip data is damaged"),
         (b"PAR1" + bytes(60), "the Parquet data is damaged"),
         (b"ARROW1" + bytes(60), "the Arrow data is damaged"),
@@ -255,9 +259,16 @@ def test_types_of_a_parquet_file(tmp_path):
 
 
 def test_dates_are_refused_by_name(tmp_path):
-    table = pl.DataFrame({"when": [datetime.date(2020, 1, 1)], "y": [1]})
+    days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
+    pl.DataFrame({"when": days, "y": [1, 2]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"column 'when': dates: say --dates expand .* drop"):
+        training(tmp_path / "t.parquet", "y")
+
+
+def test_types_that_are_neither_are_refused_by_name(tmp_path):
+    table = pl.DataFrame({"tags": [["a"], ["b"]], "y": [1, 2]})
     table.write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"column 'when': values of type Date .*--drop when"):
+    with pytest.raises(ValueError, match=r"column 'tags': values of type List.*--drop tags"):
         training(tmp_path / "t.parquet", "y")
 
 
@@ -322,6 +333,12 @@ def test_libsvm_may_count_from_zero(tmp_path):
         training(path, "y")
 
 
+@pytest.mark.parametrize("wanted", ["drop", "as_text", "as_number", "dates"])
+def test_what_is_said_of_columns_is_not_for_matrices(tmp_path, wanted):
+    with pytest.raises(typer.BadParameter, match=r"names of columns|numbers only"):
+        training(file(tmp_path, "1 1:5\n-1 1:2\n"), None, **{wanted: ["expand"]})
+
+
 def savez(path, **arrays):
     np.savez(path, **arrays)
     return path
@@ -353,6 +370,7 @@ def test_npz_may_lie_by_columns_and_hold_integers(tmp_path, order):
         ({"X": np.array([["a"], ["b"]]), "y": [0, 1]}, "X must be a matrix of numbers"),
         ({"X": np.array([[1, np.nan], [0, 1]]), "y": [0, 1]}, "row 1: feature 2 is missing"),
         ({"X": np.array([[1, 2], [np.inf, 1]]), "y": [0, 1]}, "row 2: feature 1 is infinite"),
+        ({"X": np.array([[1, np.nan], [np.inf, 1]]), "y": [0, 1]}, "(and 1 more entries are"),
         ({"X": np.ones((2, 2)), "y": np.ones((2, 2))}, "must be a vector"),
         ({"X": np.array([[{}]], dtype=object), "y": [0]}, "an array cannot be read"),
     ],

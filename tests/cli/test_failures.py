@@ -37,7 +37,7 @@ FAILURES = {
     "no such column": (
         "tune {iris.csv} -t specie -o {m.psvm}",
         1,
-        "{iris.csv}: there is no column 'specie'; the columns are 'sepal length'",
+        "{iris.csv}: there is no column 'specie' (did you mean 'species'?); the columns are 'sepal",
     ),
     "no target": ("fit {iris.csv} -o {m.psvm}", 2, "--target which column has the labels"),
     "empty": ("fit {empty.csv} -t species -o {m.psvm}", 1, "{empty.csv}: the file is empty"),

@@ -61,3 +61,13 @@ def test_a_text_that_is_new_is_none_of_the_others():
     model[:-1].fit(texts.X, Y)
     new = model[:-1].transform(pl.DataFrame({"kind": ["z", "y"]}))
     assert (new.toarray() if sp.issparse(new) else new).tolist() == [[0.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize(("most", "columns"), [(2, 2), (3, 3), (4, 4), (9, 4), (None, 4)])
+def test_rare_texts_share_a_column(most, columns):
+    X = pl.DataFrame({"kind": ["x", "x", "x", "y", "y", "z", "w"]})
+    texts = TrainingSet(X=X, y=Y, numbers=[], texts=["kind"], max_categories=most)
+    model = with_preprocessing(PSVC(), texts, scale=None, impute=False)
+    assert model[:-1].fit_transform(X).shape == (7, columns)
+    new = model[:-1].transform(pl.DataFrame({"kind": ["new"]}))
+    assert new.sum() == (1 if columns < 4 else 0)  # like the rare ones, or none

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_data import command, write_model
+from cli_data import command, iris, write_model
 from processes import UNIX, output
 
 # --- help ----------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def test_help_takes_under_0_4_seconds():
     ("line", "expected"),
     [
         ("psvm e", {"evaluate", "export"}),
-        ("psvm fit --te", {"--test-size"}),
+        ("psvm fit --tes", {"--test-size"}),
         ("psvm fit --kernel lap", {"laplacian"}),
         ("psvm tune --rule ", {"best", "one_se"}),
         ("psvm reproduce fig", {"figure1", "figure2", "figure3"}),
@@ -73,6 +73,34 @@ def test_words_are_completed(line, expected):
     }
     done = subprocess.run(command(), env=environment, capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("psvm fit DATA --target ", {"sepal length", "sepal width", "species"}),
+        ("psvm fit DATA --target sp", {"species"}),
+        ("psvm tune -o m.psvm DATA -t spe", {"species"}),
+        ("psvm evaluate m.psvm DATA --target sp", {"species"}),
+        ("psvm fit DATA --drop sepal", {"sepal length", "sepal width"}),
+        ("psvm fit nowhere.csv --target ", set()),
+        ("psvm fit --target ", set()),
+    ],
+)
+def test_columns_are_completed(tmp_path, line, expected):
+    """Those of the file that is on the line."""
+    table = iris().select("sepal length", "sepal width", "species")
+    (table.write_parquet if "tune" in line else table.write_csv)(tmp_path / "iris")
+    line = line.replace("DATA", str(tmp_path / "iris"))
+    environment = {
+        **os.environ,
+        "_PSVM_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+    }
+    done = subprocess.run(command(), env=environment, capture_output=True, text=True, check=True)
+    assert {name for name in done.stdout.split("\n") if name} == expected
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

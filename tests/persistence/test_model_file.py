@@ -357,6 +357,19 @@ def test_info_tells_of_the_model_without_loading_it(tmp_path):
     assert summary["status"] == ["converged"]
 
 
+def test_notes_are_kept_beside_the_model(tmp_path):
+    model = PSVC().fit([[0.0], [1.0]], [0, 1])
+    notes = {"source": "a.csv", "columns": {"x": [1, np.float64(2.5), None]}}
+    save(model, tmp_path / "m.psvm", notes=notes)
+    assert info(tmp_path / "m.psvm")["notes"] == {
+        "source": "a.csv",
+        "columns": {"x": [1, 2.5, None]},
+    }
+    assert load(tmp_path / "m.psvm").predict([[0.0]]) == [0]
+    save(model, tmp_path / "m.psvm")
+    assert "notes" not in info(tmp_path / "m.psvm")
+
+
 def test_info_looks_inside_searches_and_calibration(tmp_path):
     for name, steps in (
         ("searched", ["StandardScaler", "PSVC"]),

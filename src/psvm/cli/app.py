@@ -147,6 +147,8 @@ def _what_to_tell(error: Any) -> str:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "psvm"
         return f"{message} (see {command} --help)" if message else ""
+    if lines := getattr(error, "lines", None):  # one for each problem of a file
+        return "\n".join(lines)
     text = " ".join(str(error).split())
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("psvm"):
         return (

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from psvm.cli.errors import DataError, listed
-from psvm.cli.files.columns import as_texts, checked_numbers
+from psvm.cli.errors import DataError, listed, not_there
+from psvm.cli.files.dates import DateFormat
 from psvm.cli.files.matrices import MatrixBlock
 from psvm.cli.files.open_data import Matrix, Table
-from psvm.cli.files.tables import TableBlock
+from psvm.cli.files.readings import Readings, readings_from_json
 from psvm.cli.files.training_set import refuse_entries
 
 
@@ -24,24 +24,33 @@ class Model:
     ----------
     estimator : fitted estimator
         A pipeline or a bare classifier.
+    readings : dict, optional
+        How columns of files are read that are neither plain numbers nor texts.
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, readings: Readings | None = None) -> None:
         self.estimator = estimator
+        self.readings = readings or {}
         self.classes = np.asarray(estimator.classes_)
         names = getattr(estimator, "feature_names_in_", None)
         self.columns = None if names is None else [str(name) for name in names]
         self.n_features = int(estimator.n_features_in_)
         parts = list(_parts(estimator))
         self.imputes = any(type(part).__name__.endswith("Imputer") for part in parts)
-        self._categories = _categories(parts)
+        self.categories, self.with_rare = _categories(parts)
 
     @classmethod
     def load(cls, path: Path) -> Model:
         """Read a model file."""
-        from psvm.persistence import load
+        from psvm.persistence import ModelFileError, info, load
 
-        return cls(load(path))
+        estimator = load(path)
+        notes = info(path).get("notes")
+        try:
+            readings = readings_from_json(notes and notes.get("readings"))
+        except (AttributeError, ValueError) as error:
+            raise ModelFileError(f"{path} was altered: {error}.") from error
+        return cls(estimator, readings)
 
     @property
     def classifier(self) -> Any:
@@ -51,7 +60,7 @@ class Model:
     @property
     def texts(self) -> list[str]:
         """Columns that hold texts."""
-        return list(self._categories)
+        return list(self.categories)
 
     def decision(self, X: Any) -> Any:
         """Decision values; of the classifier inside, where probabilities were learned on top."""
@@ -63,46 +72,33 @@ class Model:
 
     # --- rows of a file as the model wants them --------------------------------------------------
 
+    @property
+    def sources(self) -> list[str] | None:
+        """The columns of a table that the model is made from; None if it knows no names."""
+        if self.columns is None:
+            return None
+        parts = {
+            part: name
+            for name, reading in self.readings.items()
+            if isinstance(reading, DateFormat)
+            for part in reading.names(name)
+        }
+        return list(dict.fromkeys(parts.get(name, name) for name in self.columns))
+
     def columns_in(self, data: Table, target: str | None) -> list[str]:
         """The columns of a table to read, in the model's order; an error names the missing ones."""
-        if self.columns is None:
+        if self.sources is None:
             others = [name for name in data.columns if name != target]
             if len(others) != self.n_features:
                 what = f"{len(others)} columns, but the model, which knows no names, expects"
                 raise DataError(data.name, f"{what} {self.n_features}")
             return others
-        if missing := [name for name in self.columns if name not in data.columns]:
+        if missing := [name for name in self.sources if name not in data.columns]:
             number = "column" if len(missing) == 1 else "columns"
-            what = f"the model expects the {number} {listed(missing)}, which the file has not"
-            raise DataError(data.name, f"{what}; it has {listed(data.columns)}")
-        return self.columns
-
-    def table_rows(self, block: TableBlock, columns: list[str], file: str) -> Any:
-        """Rows of a table, checked, as the estimator takes them."""
-        series = [
-            self._texts(block, name, file)
-            if name in self._categories
-            else checked_numbers(block, name, file, may_miss=self.imputes)
-            for name in columns
-        ]
-        frame = pl.DataFrame(series)
-        return frame if self.columns is not None else frame.to_numpy()
-
-    def _texts(self, block: TableBlock, name: str, file: str) -> pl.Series:
-        texts = as_texts(block.frame.get_column(name))
-        if texts.null_count() and not self.imputes:
-            row = int(texts.is_null().arg_max() or 0)
-            what = "the value is missing: fill it in, remove the row, or fit with --impute"
-            raise DataError(file, what, place=block.place(row), column=name)
-        return texts
-
-    def unknown_texts(self, rows: Any) -> dict[str, int]:
-        """How many cells of each text column hold something the fit did not see."""
-        counts = {
-            name: int((~rows.get_column(name).drop_nulls().is_in(known)).sum())
-            for name, known in self._categories.items()
-        }
-        return {name: count for name, count in counts.items() if count}
+            free = [name for name in data.columns if name not in self.sources]
+            what = f"the model expects the {number} {not_there(missing, free)}, which the file"
+            raise DataError(data.name, f"{what} has not; it has {listed(data.columns)}")
+        return self.sources
 
     def check_matrix(self, data: Matrix) -> None:
         """Raise if a file without names is given to a model that goes by names."""
@@ -112,7 +108,8 @@ class Model:
             what = f"it names no columns, but the model expects {listed(self.columns)}"
             raise DataError(data.name, f"{what}; an NPZ file may have an array feature_names")
         if missing := [name for name in self.columns if name not in data.feature_names]:
-            raise DataError(data.name, f"the model expects the columns {listed(missing)}")
+            what = f"the model expects the columns {not_there(missing, data.feature_names)}"
+            raise DataError(data.name, f"{what}, which the file has not")
         if self.texts:
             raise DataError(data.name, f"the model expects texts in {listed(self.texts)}")
 
@@ -157,13 +154,19 @@ def _parts(estimator: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-def _categories(parts: list[Any]) -> dict[str, list[str]]:
-    """Text columns and the categories of each."""
+def _categories(parts: list[Any]) -> tuple[dict[str, list[str]], set[str]]:
+    """Text columns with the texts that the fit saw; and those that have a category of rare ones."""
     found: dict[str, list[str]] = {}
+    with_rare: set[str] = set()
     for part in parts:
         for _, inside, columns in getattr(part, "transformers_", ()):
             for step in _parts(inside):
-                if hasattr(step, "categories_"):
-                    named = zip(columns, step.categories_, strict=True)
-                    found |= {str(name): [str(one) for one in known] for name, known in named}
-    return found
+                if not hasattr(step, "categories_"):
+                    continue
+                named = zip(columns, step.categories_, strict=True)
+                found |= {str(name): [str(one) for one in known] for name, known in named}
+                rare = getattr(step, "infrequent_categories_", [None] * len(columns))
+                with_rare |= {
+                    str(name) for name, some in zip(columns, rare, strict=True) if some is not None
+                }
+    return found, with_rare

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from psvm.cli.completion import column_names
+
 READING = "How to read the data"
 LEARNING = "The classifier"
 COLUMNS = "Columns"
@@ -35,6 +37,27 @@ class MultiClass(StrEnum):
 
     ovo = "ovo"
     ovr = "ovr"
+
+
+class DecimalSign(StrEnum):
+    """What may stand before the decimals of a number."""
+
+    point = "."
+    comma = ","
+
+
+class DateOrder(StrEnum):
+    """In which order a date that is not written as 2020-01-31 has its parts."""
+
+    dmy = "dmy"
+    mdy = "mdy"
+
+
+class Dates(StrEnum):
+    """What becomes of columns of dates."""
+
+    expand = "expand"
+    drop = "drop"
 
 
 class Rule(StrEnum):
@@ -138,6 +161,7 @@ Target = Annotated[
         "-t",
         metavar="COLUMN",
         help="Column with the labels (array of an NPZ file; not for LIBSVM files).",
+        autocompletion=column_names,
         show_default=False,
     ),
 ]
@@ -147,6 +171,7 @@ Drop = Annotated[
         "--drop",
         metavar="COLUMN",
         help="Leave this column out; may be repeated.",
+        autocompletion=column_names,
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -172,7 +197,7 @@ MaxCategories = Annotated[
     typer.Option(
         "--max-categories",
         min=1,
-        help="Refuse text columns with more different values than this.",
+        help="Categories of a text column; the rarest texts together are one of them.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -185,6 +210,54 @@ Delimiter = Annotated[
         help="What separates the fields of a text file.",
         show_default="found out",
         rich_help_panel=READING,
+    ),
+]
+Decimal = Annotated[
+    DecimalSign | None,
+    typer.Option(
+        "--decimal",
+        help="Sign before the decimals of numbers in text columns.",
+        show_default="found out",
+        rich_help_panel=READING,
+    ),
+]
+Order = Annotated[
+    DateOrder | None,
+    typer.Option(
+        "--date-order",
+        help="Whether dates as 1/2/2020 begin with the day or with the month.",
+        show_default="found out",
+        rich_help_panel=READING,
+    ),
+]
+DateColumns = Annotated[
+    Dates | None,
+    typer.Option(
+        "--dates",
+        help="Turn columns of dates into numbers (days, month, day, weekday, hour), or leave them "
+        "out.",
+        show_default="they are refused",
+        rich_help_panel=COLUMNS,
+    ),
+]
+AsText = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        metavar="COLUMN",
+        help="Take this column's numbers or dates for categories; may be repeated.",
+        autocompletion=column_names,
+        rich_help_panel=COLUMNS,
+    ),
+]
+AsNumber = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--number",
+        metavar="COLUMN",
+        help="Take this column for numbers, and its other texts for missing; may be repeated.",
+        autocompletion=column_names,
+        rich_help_panel=COLUMNS,
     ),
 ]
 NoHeader = Annotated[

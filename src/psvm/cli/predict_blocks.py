@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ import numpy.typing as npt
 import polars as pl
 import typer
 
-from psvm.cli.errors import DataError, listed
+from psvm.cli.errors import DataError, listed, not_there
 from psvm.cli.files.columnar import ColumnarFile
 from psvm.cli.files.labels import known_labels
 from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
 from psvm.cli.files.training_set import checked_target, labels_of_block
 from psvm.cli.fitted_model import Model
+from psvm.cli.model_rows import RowReader
 from psvm.cli.scores import scores_of
 from psvm.persistence import info as header_of
 
@@ -123,7 +123,7 @@ def _rows(
     """Features and, if asked for, labels, as the model takes and knows them, and other columns."""
     with open_data(path, options, target) as data:
         if isinstance(data, Table):
-            yield from _table_rows(model, data, target, labelled=labelled, ids=ids)
+            yield from _table_rows(model, data, options, target, labelled=labelled, ids=ids)
             return
         if ids:
             raise typer.BadParameter(f"--id: {data.name} is no table, it has no columns with names")
@@ -132,30 +132,29 @@ def _rows(
 
 
 def _table_rows(
-    model: Model, data: Table, target: str | None, *, labelled: bool, ids: Sequence[str]
+    model: Model,
+    data: Table,
+    options: ReadOptions,
+    target: str | None,
+    *,
+    labelled: bool,
+    ids: Sequence[str],
 ) -> Iterator[tuple[Any, Array, pl.DataFrame | None]]:
     labels: Array = np.empty(0)
-    unknown: dict[str, int] = {}
     column = checked_target(data, target) if labelled else ""
     if unknown_ids := [name for name in ids if name not in data.columns]:
-        what = f"--id: there is no column {listed(unknown_ids)}; the columns are"
+        what = f"--id: there is no column {not_there(unknown_ids, data.columns)}; the columns are"
         raise DataError(data.name, f"{what} {listed(data.columns)}")
     columns = model.columns_in(data, column or None)
     wanted = dict.fromkeys([*columns, *ids, *([column] if labelled else [])])
+    reader = RowReader(model, columns, data.name, options)
     for block in data.blocks(list(wanted)):
-        X = model.table_rows(block, columns, data.name)
+        X = reader.rows(block)
         if labelled:
             values = block.frame.get_column(column)
             labels = known_labels(values, model.classes, block.place, data.name, column)
-        for name, count in model.unknown_texts(X).items() if model.texts else ():
-            unknown[name] = unknown.get(name, 0) + count
         yield X, labels, block.frame.select(ids) if ids else None
-    for name, count in unknown.items():
-        warnings.warn(
-            f"{data.name}, column {name!r}: {count} values that the fit did not see; they count as "
-            f"none of the column's categories",
-            stacklevel=2,
-        )
+    reader.warn()
 
 
 def _matrix_rows(

@@ -20,7 +20,7 @@ def with_preprocessing(
     classifier : estimator
         The last step.
     training : TrainingSet
-        Says which columns are texts.
+        Says which columns are texts, and how many categories each may have.
     scale : bool or None
         Whether numbers get mean 0 and variance 1; None does it unless the data is sparse.
     impute : bool
@@ -38,7 +38,8 @@ def with_preprocessing(
     numeric = _numeric_steps(scale=scale, impute=impute, sparse=training.sparse)
     if not training.texts:
         return Pipeline([*numeric, (CLASSIFIER, classifier)]) if numeric else classifier
-    parts = [("texts", Pipeline(_text_steps(impute=impute)), training.texts)]
+    most = training.max_categories if _has_rare_texts(training) else None
+    parts = [("texts", Pipeline(_text_steps(impute=impute, most=most)), training.texts)]
     if training.numbers:
         numbers = Pipeline(numeric) if numeric else "passthrough"
         parts.insert(0, ("numbers", numbers, training.numbers))
@@ -59,13 +60,23 @@ def _numeric_steps(*, scale: bool, impute: bool, sparse: bool) -> list[tuple[str
     return steps
 
 
-def _text_steps(*, impute: bool) -> list[tuple[str, Any]]:
+def _has_rare_texts(training: TrainingSet) -> bool:
+    """Whether a column has more different texts than categories."""
+    most = training.max_categories
+    return most is not None and any(
+        training.X.get_column(name).drop_nulls().n_unique() > most for name in training.texts
+    )
+
+
+def _text_steps(*, impute: bool, most: int | None) -> list[tuple[str, Any]]:
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
     steps: list[tuple[str, Any]] = []
     if impute:
         steps.append(("impute", SimpleImputer(missing_values=None, strategy="most_frequent")))
-    # A text that was not there in the fit is none of the categories: all zeros.
-    steps.append(("encode", OneHotEncoder(handle_unknown="ignore")))
+    # A text that was not there in the fit is as rare as the rare ones; where there are none it is
+    # none of the categories, all zeros.
+    unknown = "ignore" if most is None else "infrequent_if_exist"
+    steps.append(("encode", OneHotEncoder(handle_unknown=unknown, max_categories=most)))
     return steps

@@ -26,6 +26,12 @@ def _plain(value: Any) -> Any:
     return _plain(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
+def show_notes(notes: Sequence[str], *, quiet: bool) -> None:
+    """Write on standard error what is good to know about the data, a line each."""
+    for note in () if quiet else notes:
+        sys.stderr.write(f"psvm: {note}\n")
+
+
 def show_facts(facts: dict[str, str]) -> None:
     """Write names and values below each other."""
     from rich.table import Table

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from psvm.cli.approximation import STEP as APPROXIMATE
 from psvm.cli.approximation import KernelFeatures
+from psvm.cli.files.readings import readings_as_json
 from psvm.cli.files.training_set import TrainingSet
 from psvm.cli.fitted_model import Model, innermost
 from psvm.cli.forecast import WORTH_SAYING, forecast, tell
@@ -278,12 +279,12 @@ def tell_unfinished(fitted: Fitted, path: Path, advice: str) -> None:
     raise typer.Exit(UNFINISHED)
 
 
-def save_model(model: Any, path: Path, target: str | None) -> None:
-    """Write a model file that knows the name of its target."""
+def save_model(model: Any, path: Path, target: str | None, training: TrainingSet) -> None:
+    """Write a model file that knows its target, and how the columns of its file were read."""
     from psvm.persistence import save
 
     with about(path):
-        save(model, path, target=target)
+        save(model, path, target=target, notes={"readings": readings_as_json(training.readings)})
 
 
 def short(value: Any) -> str:

@@ -64,7 +64,12 @@ class ModelFile:
         return int(self.header["format_version"])
 
 
-def write_container(path: str | os.PathLike[str], payload: bytes, summary: dict[str, Any]) -> None:
+def write_container(
+    path: str | os.PathLike[str],
+    payload: bytes,
+    summary: dict[str, Any],
+    notes: dict[str, Any] | None = None,
+) -> None:
     """Write a payload with its header, atomically.
 
     Parameters
@@ -75,6 +80,8 @@ def write_container(path: str | os.PathLike[str], payload: bytes, summary: dict[
         The model.
     summary : dict
         What a reader may want to know without loading the model; JSON values only.
+    notes : dict, optional
+        What the writer wants to know again; JSON values only.
     """
     header = {
         "format": FORMAT,
@@ -86,6 +93,7 @@ def write_container(path: str | os.PathLike[str], payload: bytes, summary: dict[
         },
         "versions": _versions(),
         "model": summary,
+        **({"notes": notes} if notes else {}),
     }
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -152,7 +160,7 @@ def info(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``path``, ``bytes``, ``format_version``, ``versions`` of the packages that wrote it,
         ``payload`` (bytes and SHA-256), and ``model``: ``saved``, ``estimator``, ``steps``,
         ``parameters``, ``classes``, ``n_features``, ``feature_names``, ``n_support``, ``dual_gap``,
-        ``status`` and the like, as far as they apply.
+        ``status`` and the like, as far as they apply. ``notes``, if some were given to ``save``.
 
     Raises
     ------

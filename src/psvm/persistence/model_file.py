@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from psvm.persistence.container import DAMAGED, read_container, write_container
 from psvm.persistence.errors import ModelFileError, UnsupportedModelError
 from psvm.persistence.payload import read_payload
 from psvm.persistence.state import packed, unpacked, upgrades_from
-from psvm.persistence.summary import summary_of
+from psvm.persistence.summary import plain, summary_of
 
 _INSTALL = (
     "Model files are written and read with the package skops: pip install 'psvm[files]'. "
@@ -29,6 +29,7 @@ def save(
     *,
     trusted: Sequence[type] = (),
     target: str | None = None,
+    notes: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a model to a file from which :func:`load` makes an equal one.
 
@@ -48,6 +49,10 @@ def save(
     target : str or None, default=None
         Name of the column with the labels, for whoever reads the file: :func:`info` tells it, and
         ``psvm evaluate`` looks for it.
+    notes : mapping, optional
+        What to keep beside the model, as where its data came from: JSON values, which
+        :func:`psvm.persistence.info` gives back as ``notes``. ``psvm fit`` keeps in them how the
+        columns of its file are read.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def save(
     summary = {"saved": datetime.now(UTC).isoformat(timespec="seconds"), **summary_of(model)}
     if target is not None:
         summary["target"] = str(target)
-    write_container(path, payload, summary)
+    write_container(path, payload, summary, plain(dict(notes or {})))
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:

@@ -8,6 +8,8 @@ def evaluate(
     model: opt.Model,
     data: opt.Data,
     target: opt.Target = None,
+    decimal: opt.Decimal = None,
+    date_order: opt.Order = None,
     delimiter: opt.Delimiter = None,
     no_header: opt.NoHeader = False,
     zero_based: opt.ZeroBased = False,
@@ -25,7 +27,9 @@ def evaluate(
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.predict_blocks import evaluation
 
-    scores = evaluation(model, data, ReadOptions(delimiter, not no_header, zero_based), target)
+    scores = evaluation(
+        model, data, ReadOptions(delimiter, not no_header, zero_based, decimal, date_order), target
+    )
     if json:
         show_json(scores)
     else:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from psvm.cli import options as opt
-from psvm.cli.show import show_json
+from psvm.cli.show import show_json, show_notes
 
 
 def fit(
@@ -102,6 +102,11 @@ def fit(
     impute: opt.Impute = False,
     drop: opt.Drop = None,
     max_categories: opt.MaxCategories = 50,
+    text: opt.AsText = None,
+    number: opt.AsNumber = None,
+    dates: opt.DateColumns = None,
+    decimal: opt.Decimal = None,
+    date_order: opt.Order = None,
     delimiter: opt.Delimiter = None,
     no_header: opt.NoHeader = False,
     zero_based: opt.ZeroBased = False,
@@ -143,8 +148,10 @@ def fit(
         linear, given = True, {}
     given |= {} if linear else {"kernel": name}
     check_can_write(output)
-    options = ReadOptions(delimiter, not no_header, zero_based)
-    training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
+    options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
+    asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
+    training = read_training(data, options, asked)
+    show_notes(training.notes, quiet=quiet)
     began = time.perf_counter()
     classifier = train_and_test.new_classifier(
         linear=linear,
@@ -169,7 +176,7 @@ def fit(
             began=began,
             features=features,
         )
-        train_and_test.save_model(fitted.model, output, target)
+        train_and_test.save_model(fitted.model, output, target, training)
     if json:
         show_json({"model": str(output), **fitted.facts})
     elif not quiet:

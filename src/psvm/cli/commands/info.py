@@ -44,7 +44,15 @@ def _facts(header: dict[str, Any]) -> dict[str, str]:
         facts["columns"] = f"{len(names)}: {listed(names, 40)}"
     elif summary.get("n_features") is not None:
         facts["columns"] = f"{summary['n_features']}, by position"
+    if readings := header.get("notes", {}).get("readings"):
+        facts["read"] = "; ".join(f"{name!r} as {_reading(one)}" for name, one in readings.items())
     return facts | _certificate(summary)
+
+
+def _reading(values: dict[str, Any]) -> str:
+    """How a column is read, for people: its kind and the settings that are not empty."""
+    settings = [f"{name} {value}" for name, value in values.items() if name != "kind" and value]
+    return f"{values['kind']} ({', '.join(settings)})"
 
 
 def _certificate(summary: dict[str, Any]) -> dict[str, str]:

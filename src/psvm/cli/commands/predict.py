@@ -29,6 +29,7 @@ def predict(
             "--id",
             metavar="COLUMN",
             help="Carry this column of the data along; may be repeated.",
+            autocompletion=opt.column_names,
             show_default="none",
         ),
     ] = None,
@@ -36,6 +37,8 @@ def predict(
         bool, typer.Option("--proba", help="Add the probability of every class.")
     ] = False,
     decision: Annotated[bool, typer.Option("--decision", help="Add the decision values.")] = False,
+    decimal: opt.Decimal = None,
+    date_order: opt.Order = None,
     delimiter: opt.Delimiter = None,
     no_header: opt.NoHeader = False,
     zero_based: opt.ZeroBased = False,
@@ -61,7 +64,7 @@ def predict(
 
     if json and is_table_file(output):
         raise typer.BadParameter(f"--json: {output} asks for another format; name it .ndjson")
-    options = ReadOptions(delimiter, not no_header, zero_based)
+    options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
     blocks = predictions(model, data, options, proba=proba, decision=decision, ids=ids or ())
     total = rows_in(data, options) if sys.stderr.isatty() and not quiet else None
     with telling_what_is_kept(output), output_stream(output) as stream:

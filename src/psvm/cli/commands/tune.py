@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from psvm.cli import options as opt
-from psvm.cli.show import show_json
+from psvm.cli.show import show_json, show_notes
 
 
 def tune(
@@ -83,6 +83,11 @@ def tune(
     impute: opt.Impute = False,
     drop: opt.Drop = None,
     max_categories: opt.MaxCategories = 50,
+    text: opt.AsText = None,
+    number: opt.AsNumber = None,
+    dates: opt.DateColumns = None,
+    decimal: opt.Decimal = None,
+    date_order: opt.Order = None,
     delimiter: opt.Delimiter = None,
     no_header: opt.NoHeader = False,
     zero_based: opt.ZeroBased = False,
@@ -131,12 +136,14 @@ def tune(
         check_can_write(report)
         # Before the search, so that a missing package is told first.
         from psvm.cli.search_report import write_report
-    options = ReadOptions(delimiter, not no_header, zero_based)
-    training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
+    options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
+    asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
+    training = read_training(data, options, asked)
+    show_notes(training.notes, quiet=quiet)
     rows = train_and_test.split(training, test_size, seed)
     with telling_what_is_kept(output), CtrlC() as ctrl_c, train_and_test.limits_told_later():
         tuned = search_and_test.tune_model(search, rows, scale=scale, impute=impute, quiet=quiet)
-        train_and_test.save_model(tuned.model, output, target)
+        train_and_test.save_model(tuned.model, output, target, training)
     if report is not None:
         write_report(report, data, target, tuned, search, rows)
     if json:

@@ -36,6 +36,7 @@ class ColumnarFile:
 
     def __init__(self, source: Source, block_cells: int) -> None:
         self.name = source.name
+        self.delimiter = ""
         self._block_cells = block_cells
         self._format = source.format
         try:

@@ -1,18 +1,30 @@
-"""Columns of a table as numbers or as texts, and where they are neither."""
+"""Cells of a column as texts, numbers or dates: which are missing, and which are none."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
 
-from psvm.cli.errors import DataError
-from psvm.cli.files.tables import TableBlock
+from psvm.cli.files.dates import DateFormat, is_dates
+from psvm.cli.files.numbers import NumberFormat
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 """What stands for a missing value in a text file."""
 
-_TEXTS = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
+MISSING_AMONG_NUMBERS = (
+    *("-", "--", "---", "–", "—", ".", "..", "??", "na", "n/a", "n.a.", "nan"),
+    *("nil", "none", "null", "missing", "unknown", "not available", "#n/a", "#na", "#null!"),
+    *("#num!", "#div/0!", "#value!", "#ref!"),
+)
+"""What stands for a missing value among numbers and dates, besides; in small letters."""
+
+DECLARED = (pl.Categorical, pl.Enum, pl.Boolean)
+"""Types of columns that say themselves that they hold categories."""
+
+TEXTS = (pl.String, *DECLARED)
+"""Types of columns that hold texts, of whatever."""
 
 
 def as_texts(column: pl.Series) -> pl.Series:
@@ -22,72 +34,66 @@ def as_texts(column: pl.Series) -> pl.Series:
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
-    """The values as float64, null where missing or not a number."""
-    if column.dtype in _TEXTS:
-        texts = as_texts(column)
-        return texts.cast(pl.Float64, strict=False).fill_nan(None)
-    return column.cast(pl.Float64, strict=False).fill_nan(None)
+    """The values as float64, null where missing or not a number as computers write it."""
+    values = as_texts(column) if column.dtype in TEXTS else column
+    return values.cast(pl.Float64, strict=False).fill_nan(None)
 
 
-@dataclass
-class ColumnSurvey:
-    """What a column was found to hold so far: the first cell of each kind, with its place."""
+@dataclass(frozen=True)
+class Cells:
+    """A column that was read: its values, and why some are null.
 
-    file: str
-    name: str
-    missing: str | None = None
-    text: tuple[str, str] | None = None
-    infinite: str | None = None
-    some_number: bool = False
+    Parameters
+    ----------
+    values : Series
+        Numbers or dates, null where missing or wrong.
+    missing, wrong : Series of bool
+        Which cells are empty or stand for nothing, and which hold something else.
+    """
 
-    def add(self, block: TableBlock) -> None:
-        """Look at the column in one more block."""
-        column = block.frame.get_column(self.name)
-        self._refuse_type(column.dtype)
-        numbers = as_numbers(column)
-        known = numbers.is_not_null()
-        self.some_number = self.some_number or bool(known.any())
-        if self.infinite is None and (row := _first(numbers.is_infinite())) is not None:
-            self.infinite = block.place(row)
-        if known.all():
-            return
-        texts = as_texts(column)
-        if self.missing is None and (row := _first(texts.is_null())) is not None:
-            self.missing = block.place(row)
-        if self.text is None and (row := _first(texts.is_not_null() & ~known)) is not None:
-            self.text = block.place(row), str(texts[row])
-
-    def _refuse_type(self, dtype: pl.DataType) -> None:
-        if not (dtype.is_numeric() or dtype in _TEXTS or dtype == pl.Null):
-            what = f"values of type {dtype} are neither numbers nor texts: leave the column out"
-            raise self.error(f"{what} (--drop {self.name}), or turn it into numbers")
-
-    def error(self, what: str, place: str = "") -> DataError:
-        """An error about this column."""
-        return DataError(self.file, what, place=place, column=self.name)
+    values: pl.Series
+    missing: pl.Series
+    wrong: pl.Series
 
 
-def checked_numbers(block: TableBlock, name: str, file: str, *, may_miss: bool) -> pl.Series:
-    """A column as numbers; an error names the first cell that is none, or missing."""
-    survey = ColumnSurvey(file, name)
-    survey.add(block)
-    if survey.text is not None:
-        place, text = survey.text
-        raise survey.error(f"the model expects a number, not {text!r}", place)
-    refuse_unusable(survey, may_miss=may_miss)
-    return as_numbers(block.frame.get_column(name)).fill_null(float("nan"))
+def read_cells(column: pl.Series, format: NumberFormat | DateFormat) -> Cells:
+    """The cells of a column as its format says."""
+    if column.dtype not in TEXTS:
+        if isinstance(format, DateFormat) != is_dates(column.dtype):  # nothing is what it should be
+            values = pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
+            return Cells(values, column.is_null(), column.is_not_null())
+        values = format.parse(column) if isinstance(format, DateFormat) else as_numbers(column)
+        return Cells(values, values.is_null(), pl.zeros(len(values), dtype=pl.Boolean, eager=True))
+    texts = as_texts(column)
+    values = format.parse(texts)
+    if values.null_count() == 0:
+        none = values.is_null()
+        return Cells(values, none, none)
+    missing = texts.is_null() | stands_for_missing(texts)
+    return Cells(values, missing, values.is_null() & ~missing)
 
 
-def refuse_unusable(survey: ColumnSurvey, *, may_miss: bool) -> None:
-    """Raise if the column has infinities, or missing values that nobody fills."""
-    if survey.infinite is not None and survey.text is None:
-        raise survey.error("the value is infinite: remove the row, or bound it", survey.infinite)
-    if survey.missing is not None and not may_miss:
-        what = "the value is missing: fill it in, remove the row, or fit the model with --impute"
-        raise survey.error(what, survey.missing)
+def stands_for_missing(texts: pl.Series) -> pl.Series:
+    """Which texts mean among numbers that there is none; false where null."""
+    return texts.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS).fill_null(False)
 
 
-def _first(flags: pl.Series) -> int | None:
-    """Position of the first true value."""
-    row = flags.fill_null(False).arg_max() if len(flags) else None
-    return row if row is not None and flags[row] else None
+def first_place(flags: pl.Series, place: Callable[[int], str]) -> str:
+    """Where the first cell is that is flagged."""
+    return place(int(flags.arg_max() or 0))
+
+
+def none_of(count: int, rows: int, kind: str) -> str:
+    """So many cells are no number, or no date."""
+    return f"{count} of {rows} cells {f'is no {kind}' if count == 1 else f'are no {kind}s'}"
+
+
+def examples(column: pl.Series, flags: pl.Series, limit: int = 3) -> str:
+    """The most frequent of the flagged cells, with counts."""
+    texts = column.filter(flags).cast(pl.String).str.strip_chars().fill_null("")
+    found = texts.alias("text").value_counts().sort("count", "text", descending=[True, False])
+    shown = [
+        f"{repr(text) if text else 'empty'}{f' {count} times' if 1 < count < len(texts) else ''}"
+        for text, count in found.head(limit).iter_rows()
+    ]
+    return ", ".join([*shown, *(["..."] if found.height > limit else [])])

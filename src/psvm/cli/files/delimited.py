@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 import polars as pl
 
-from psvm.cli.errors import DataError
+from psvm.cli.errors import DataError, Problem, refuse
 from psvm.cli.files.sources import BYTE_ORDER_MARK, Source
 from psvm.cli.files.tables import TableBlock
 
+_WORDS = {2: "two", 3: "three"}
 _DELIMITERS = ",\t;|"
 
 
@@ -38,8 +40,8 @@ class DelimitedFile:
         self._records = _whole_records(source)
         first = next(self._records).removeprefix(BYTE_ORDER_MARK)
         sample = self._decode(first[: 1 << 16].rpartition(b"\n")[0] or first, line=1)
-        self._delimiter = delimiter or _sniff_delimiter(sample)
-        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=self._delimiter)
+        self.delimiter = delimiter or _sniff_delimiter(sample)
+        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=self.delimiter)
         fields = [field.strip() for field in next(reader)]
         if not any(fields):
             raise DataError(
@@ -51,15 +53,18 @@ class DelimitedFile:
         self._check_names()
 
     def _check_names(self) -> None:
-        seen = set()
-        for number, name in enumerate(self.columns, 1):
-            if not name:
-                what = f"column {number} has no name: give it one, or use --no-header"
-                raise DataError(self.name, what, place="line 1")
-            if name in seen:
-                what = f"two columns are called {name!r}: rename one, or use --no-header"
-                raise DataError(self.name, what, place="line 1")
-            seen.add(name)
+        advice = "rename them, or use --no-header"
+        nameless = [str(number) for number, name in enumerate(self.columns, 1) if not name]
+        problems = [
+            Problem(f"column {number} has no name", advice, "line 1") for number in nameless
+        ]
+        counts = Counter(name for name in self.columns if name)
+        problems += [
+            Problem(f"{_WORDS.get(count, count)} columns are called {name!r}", advice, "line 1")
+            for name, count in counts.items()
+            if count > 1
+        ]
+        refuse(self.name, problems)
 
     def blocks(self, columns: Sequence[str]) -> Iterator[TableBlock]:
         """The rows in order, with the named columns only; at least one block, even if empty."""
@@ -86,7 +91,7 @@ class DelimitedFile:
                 block,
                 has_header=False,
                 schema=dict.fromkeys(self.columns, pl.String),
-                separator=self._delimiter,
+                separator=self.delimiter,
                 raise_if_empty=False,
             )
         except pl.exceptions.PolarsError as error:
@@ -96,12 +101,15 @@ class DelimitedFile:
         # A line that is too short ends in missing values, and so in one in the last column.
         if frame.height and frame.get_column(self.columns[-1]).null_count():
             self._refuse_uneven(block, line)
-        return TableBlock(frame.select(columns), partial(self._place, block, line))
+        # Where no record has more than one line, the block itself need not be kept to count them.
+        simple = block.count(b"\n") + (not block.endswith(b"\n")) == frame.height
+        place = partial(_line_place, line) if simple else partial(self._place, block, line)
+        return TableBlock(frame.select(columns), place)
 
     def _reader(self, block: bytes) -> Iterator[tuple[int, list[str]]]:
         """The records of a block, each with the number of its first line, counted from 0."""
         text = io.StringIO(block.decode("utf-8"), newline="")
-        reader = csv.reader(text, delimiter=self._delimiter, strict=True)
+        reader = csv.reader(text, delimiter=self.delimiter, strict=True)
         began = 0
         for record in reader:
             yield began, record
@@ -114,22 +122,37 @@ class DelimitedFile:
         raise IndexError(row)
 
     def _refuse_uneven(self, block: bytes, line: int) -> None:
-        """Say which line has not as many fields as there are columns, if one has not."""
+        """Say which lines have not as many fields as there are columns, if some have not."""
         width, began = len(self.columns), 0
+        wrong: list[tuple[str, str]] = []
         try:
             for began, record in self._reader(block):
                 place = f"line {line + began}"
                 if not record and width > 1:
-                    raise DataError(self.name, "the line is blank: remove it", place=place)
+                    wrong.append((place, "the line is blank: remove it"))
                 if record and len(record) != width:
                     what = (
                         f"{len(record)} fields where there are {width} columns: complete the line, "
-                        f"or put quotes around a field with {self._delimiter!r} in it"
+                        f"or put quotes around a field with {self.delimiter!r} in it"
                     )
-                    raise DataError(self.name, what, place=place)
+                    wrong.append((place, what))
         except csv.Error as error:
             what = f"the quotes are wrong ({error}): close them, and write a quote as two"
-            raise DataError(self.name, what, place=f"line {line + began} or later") from error
+            wrong.append((f"line {line + began} or later", what))
+        if wrong:
+            (place, what), others = wrong[0], [place for place, _ in wrong[1:]]
+            more = f" (likewise {_some(others)})" if others else ""
+            raise DataError(self.name, f"{what}{more}", place=place)
+
+
+def _some(places: list[str], limit: int = 5) -> str:
+    more = len(places) - limit
+    return ", ".join(places[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def _line_place(line: int, row: int) -> str:
+    """Where a row is, if each takes a line and the first is on ``line``."""
+    return f"line {line + row}"
 
 
 def _whole_records(source: Source) -> Iterator[bytes]:

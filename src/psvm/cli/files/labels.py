@@ -68,6 +68,9 @@ def known_labels(
     if (numbers < 0).any():
         row = int(np.argmax(numbers < 0))
         known = listed([str(one) for one in classes.tolist()])
-        what = f"the model knows no class {texts[row]!r}, only {known}"
+        rows = texts.filter(pl.Series(numbers < 0)).value_counts().sort("count", descending=True)
+        others = listed([text for text in rows.to_series(0) if text != texts[row]])
+        more = f" ({int(rows.to_series(1).sum())} rows, also with {others})" if others else ""
+        what = f"the model knows no class {texts[row]!r}{more}, only {known}"
         raise DataError(file, what, place=place(row), column=column)
     return np.asarray(classes[numbers])

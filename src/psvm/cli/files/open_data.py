@@ -20,6 +20,8 @@ class ReadOptions:
     delimiter: str | None = None
     header: bool = True
     zero_based: bool = False
+    decimal: str | None = None
+    date_order: str | None = None
     block_bytes: int = 1 << 24  # of text: its numbers take some hundred megabytes at most
     block_cells: int = 1 << 22  # of other formats: 32 MB of float64
 

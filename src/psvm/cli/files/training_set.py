@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,15 @@ import polars as pl
 import scipy.sparse as sp
 import typer
 
-from psvm.cli.errors import DataError, listed
-from psvm.cli.files.columns import ColumnSurvey, as_numbers, as_texts, refuse_unusable
+from psvm.cli.errors import DataError, Problem, listed, not_there, refuse
+from psvm.cli.files.columns import as_texts, first_place
+from psvm.cli.files.kinds import Hints
 from psvm.cli.files.labels import refuse_missing_labels, training_labels
 from psvm.cli.files.matrices import LibsvmFile, MatrixBlock
 from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
+from psvm.cli.files.readings import Readings
+from psvm.cli.files.survey import Demands, survey_of
+from psvm.cli.files.tables import TableBlock
 
 
 @dataclass(frozen=True)
@@ -28,16 +34,36 @@ class Wanted:
     drop: Sequence[str] = ()
     impute: bool = False
     max_categories: int = 50
+    dates: str | None = None
+    as_text: Sequence[str] = ()
+    as_number: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Rows and labels, ready for a pipeline."""
+    """Rows and labels, ready for a pipeline.
+
+    Parameters
+    ----------
+    X, y : matrix or DataFrame, and ndarray
+        Features and labels.
+    numbers, texts : list of str
+        Names of the columns of each kind.
+    readings : dict
+        How columns of the file that are neither plain numbers nor texts were read.
+    max_categories : int or None
+        Categories of a column, the rarest texts together as one of them.
+    notes : list of str
+        What a user should know about the reading, a line each.
+    """
 
     X: Any
     y: npt.NDArray[Any]
     numbers: list[str]
     texts: list[str]
+    readings: Readings = field(default_factory=dict)
+    max_categories: int | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,43 +95,97 @@ def read_training(path: Path, options: ReadOptions, wanted: Wanted) -> TrainingS
     """
     with open_data(path, options, wanted.target) as data:
         if isinstance(data, Table):
-            return _read_table(data, wanted)
+            return _read_table(data, options, wanted)
         return _read_matrix(data, wanted)
 
 
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _read_table(data: Table, wanted: Wanted) -> TrainingSet:
+def _read_table(data: Table, options: ReadOptions, wanted: Wanted) -> TrainingSet:
+    _refuse_unknown_names(data, wanted)
     target = checked_target(data, wanted.target)
-    if unknown := [name for name in wanted.drop if name not in data.columns]:
-        raise typer.BadParameter(f"--drop: {data.name} has no column {listed(unknown)}")
     features = [name for name in data.columns if name != target and name not in wanted.drop]
     if not features:
         raise DataError(data.name, f"there is no column beside the target {target!r}")
-    surveys = {name: ColumnSurvey(data.name, name) for name in features}
-    frames = []
-    for block in data.blocks([*features, target]):
-        refuse_missing_labels(block.frame.get_column(target), block.place, data.name, target)
-        for survey in surveys.values():
-            survey.add(block)
-        frames.append(block.frame)
-    table = pl.concat(frames)
+    blocks = list(data.blocks([*features, target]))
+    table = pl.concat([block.frame for block in blocks])
     if table.height == 0:
         raise DataError(data.name, "there are names of columns, but no rows")
-    for survey in surveys.values():
-        _refuse_column(survey, table, wanted)
-    numbers = [name for name, survey in surveys.items() if survey.text is None]
-    texts = [name for name in features if name not in numbers]
-    columns = [
-        as_texts(table.get_column(name))
-        if name in texts
-        else as_numbers(table.get_column(name)).fill_null(float("nan"))
-        for name in features
-    ]
-    y = training_labels(table.get_column(target), data.name, target)
-    _refuse_one_class(y, data.name, target)
-    return TrainingSet(pl.DataFrame(columns), y, numbers, texts)
+    place = partial(_place_in, blocks)
+    hints = Hints(
+        options.decimal, options.date_order, frozenset(wanted.as_text), frozenset(wanted.as_number)
+    )
+    demands = Demands(hints, wanted.impute, wanted.dates, wanted.max_categories)
+    survey = survey_of(table.select(features), place, data.delimiter, demands)
+    y, wrong = _labels(table.get_column(target), place, data.name)
+    problems = [*wrong, *survey.problems]
+    names = [column.name for column in survey.columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        problems.append(Problem(f"parts of dates and columns are both called {listed(twice)}"))
+    if not names and not problems:
+        problems.append(Problem("no column is left to learn from"))
+    refuse(data.name, problems)
+    for doubt in survey.doubts:
+        warnings.warn(f"{data.name}, {doubt}", stacklevel=2)
+    return TrainingSet(
+        pl.DataFrame(survey.columns),
+        y,
+        [name for name in names if name not in set(survey.texts)],
+        survey.texts,
+        readings=survey.readings,
+        max_categories=wanted.max_categories,
+        notes=[f"{data.name}: {note}" for note in survey.notes],
+    )
+
+
+def _place_in(blocks: list[TableBlock], row: int) -> str:
+    """Where a row of the whole table is."""
+    for block in blocks:
+        if row < block.frame.height:
+            return block.place(row)
+        row -= block.frame.height
+    raise IndexError(row)
+
+
+def _labels(
+    values: pl.Series, place: Callable[[int], str], file: str
+) -> tuple[npt.NDArray[Any], list[Problem]]:
+    """The labels, and all that is wrong with them."""
+    target = values.name
+    missing = as_texts(values).is_null()
+    problems, y = [], np.empty(0)
+    if count := int(missing.sum()):
+        number = "the label is" if count == 1 else f"{count} of {len(values)} labels are"
+        where = first_place(missing, place)
+        advice = "fill it in, or remove the row"
+        problems.append(Problem(f"{number} missing", advice, where, target))
+    if count < len(values):
+        try:
+            y = training_labels(values.filter(~missing), file, target)
+            _refuse_one_class(y, file, target)
+        except DataError as error:
+            problems.append(error.problem)
+    return y, problems
+
+
+def _refuse_unknown_names(data: Table, wanted: Wanted) -> None:
+    """Raise if options name columns that the file has not, all of them in one message."""
+    given: dict[str, Sequence[str]]
+    given = {"--drop": wanted.drop, "--text": wanted.as_text, "--number": wanted.as_number}
+    if wanted.target is not None:
+        given = {"--target": [wanted.target], **given}
+    unknown = {
+        option: missing
+        for option, names in given.items()
+        if (missing := [name for name in names if name not in data.columns])
+    }
+    if set(unknown) - {"--target"}:  # a target alone is the business of `checked_target`
+        told = [
+            f"{option}: {data.name} has no column {not_there(names, data.columns)}"
+            for option, names in unknown.items()
+        ]
+        raise typer.BadParameter(f"{'; '.join(told)}; the columns are {listed(data.columns)}")
 
 
 def checked_target(data: Table, target: str | None) -> str:
@@ -116,7 +196,8 @@ def checked_target(data: Table, target: str | None) -> str:
     if target is None:
         raise typer.BadParameter(f"say with --target which column has the labels; {there}")
     hint = " (if they are values of the first row, use --no-header)" if _numeric(data) else ""
-    raise DataError(data.name, f"there is no column {target!r}; {there}{hint}")
+    what = f"there is no column {not_there([target], data.columns)}"
+    raise DataError(data.name, f"{what}; {there}{hint}")
 
 
 def _numeric(data: Table) -> bool:
@@ -124,32 +205,15 @@ def _numeric(data: Table) -> bool:
     return pl.Series(data.columns).cast(pl.Float64, strict=False).is_not_null().all()
 
 
-def _refuse_column(survey: ColumnSurvey, table: pl.DataFrame, wanted: Wanted) -> None:
-    """Raise if no feature can be made of a column."""
-    drop = f"--drop {survey.name}"
-    if survey.text is None and not survey.some_number:
-        raise survey.error(f"all values are missing: leave the column out ({drop})")
-    if survey.missing is not None and not wanted.impute:
-        what = f"the value is missing: use --impute, leave the column out ({drop}), or fill it in"
-        raise survey.error(what, survey.missing)
-    refuse_unusable(survey, may_miss=True)
-    if survey.text is not None:
-        different = table.get_column(survey.name).n_unique()
-        if different > wanted.max_categories:
-            place, text = survey.text
-            what = (
-                f"{text!r} is no number, and {different} different texts are too many for "
-                f"categories: correct it, leave the column out ({drop}), or raise --max-categories"
-            )
-            raise survey.error(what, place)
-
-
 # --- matrices ------------------------------------------------------------------------------------
 
 
 def _read_matrix(data: Matrix, wanted: Wanted) -> TrainingSet:
-    if wanted.drop:
-        raise typer.BadParameter(f"--drop: {data.name} has no names of columns")
+    by_name = {"--drop": wanted.drop, "--text": wanted.as_text, "--number": wanted.as_number}
+    for option in [option for option, given in by_name.items() if given]:
+        raise typer.BadParameter(f"{option}: {data.name} has no names of columns")
+    if wanted.dates:
+        raise typer.BadParameter(f"--dates: {data.name} holds numbers only")
     if isinstance(data, LibsvmFile) and wanted.target is not None:
         what = f"--target: every line of {data.name} begins with its label; leave --target out"
         raise typer.BadParameter(what)
@@ -202,7 +266,9 @@ def refuse_entries(X: Any, place: Callable[[int], str], file: str, *, may_miss: 
         row, feature = (int(part) for part in np.argwhere(wrong)[0])
     missing = np.isnan(X[row, feature])
     kind = "missing: use --impute, or fill it in" if missing else "infinite"
-    raise DataError(file, f"feature {feature + 1} is {kind}", place=place(row))
+    more = int(wrong.sum()) - 1
+    others = f" (and {more} more entries are missing or infinite)" if more else ""
+    raise DataError(file, f"feature {feature + 1} is {kind}{others}", place=place(row))
 
 
 def _stack(rows: list[Any]) -> Any:
