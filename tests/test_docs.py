@@ -47,9 +47,8 @@ def test_names_of_psvm_exist(path):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_what_is_to_be_installed_can_be(path):
     """In a clone: the package is not on PyPI. Shells expand brackets that are not quoted."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     for given in re.findall(r"pip install ([^`#\n]+)", path.read_text()):
         wanted = re.fullmatch(r"(?:-e )?(?:\.|'\.\[([a-z,]+)\]')", given.strip())
         assert wanted, f"{path.name}: pip install {given}"
@@ -65,9 +64,7 @@ def test_the_command_prints_what_is_shown(name, tmp_path, monkeypatch, capfd):
 
     text = (ROOT / name).read_text()
     command = re.search(r"^    psvm (fit iris.csv .*)$", text, re.M)[1]
-    shown = re.search(
-        r"(?:^    (?!\$)\S.*  \S.*\n)+", text[text.index("    data        ") :], re.M
-    )[0]
+    shown = re.search(r"(?:^    \S.*  \S.*\n)+", text[text.index("    data        ") :], re.M)[0]
     write_iris(tmp_path, "csv")
     monkeypatch.chdir(tmp_path)
     assert main(command.split()) == 0
