@@ -391,7 +391,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The model of the chosen cell and all rows, if it is asked for."""
         if not self.refit:
             return None
-        return explorer.fit_chosen(self._model(), *given, sample_weight)
+        return explorer.fit_chosen(self._model(), given, sample_weight)
 
     def _store_search(
         self,

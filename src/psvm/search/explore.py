@@ -128,14 +128,14 @@ class Explorer:
         left = self.began + self.max_time - time.monotonic()
         return max(left, 0.5 * _LEAST_RESERVE * self.max_time)
 
-    def fit_chosen(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        """The model of the chosen cell and all rows, from what the search knows of it."""
+    def fit_chosen(self, model: Any, rows: Any, sample_weight: Any) -> Any:
+        """The model of the chosen cell and all rows (X, y), from what the search knows of it."""
         model.set_params(**self.table.grid.params[self.chosen], max_time=self.seconds_left)
         head = self.engines.search.head_start(self.chosen, self.problem.classes.size)
         if head is None:
-            model.fit(X, y, sample_weight=sample_weight)
+            model.fit(*rows, sample_weight=sample_weight)
         else:
-            model._fit_from(head, X, y, sample_weight, start=head)
+            model._fit_from(head, *rows, sample_weight, start=head)
         return model.set_params(max_time=None)
 
     def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:

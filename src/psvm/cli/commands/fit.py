@@ -134,6 +134,7 @@ def fit(
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.interrupts import telling_what_is_kept
     from psvm.cli.output import check_can_write
+    from psvm.cli.row_bar import reading_shown
 
     features = None
     if approximate is not None:
@@ -144,7 +145,9 @@ def fit(
     given |= {} if linear else {"kernel": name}
     check_can_write(output)
     options = ReadOptions(delimiter, not no_header, zero_based)
-    training = read_training(data, options, Wanted(target, drop or (), impute, max_categories))
+    with reading_shown(data, quiet=quiet):
+        wanted = Wanted(target, drop or (), impute, max_categories)
+        training = read_training(data, options, wanted)
     began = time.perf_counter()
     classifier = train_and_test.new_classifier(
         linear=linear,
