@@ -44,6 +44,18 @@ def test_names_of_psvm_exist(path):
             found(name)
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_readme_says_is_printed_is_printed(number, capsys):
+    code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[number]
+    exec(compile(code, "example", "exec"), {"__name__": "__main__"})
+    accuracy, gap = (line.split(": ")[1] for line in capsys.readouterr().out.splitlines())
+    said_accuracy, said_gap = re.findall(r"# (\S+)$", code, re.M)
+    assert float(accuracy) == pytest.approx(float(said_accuracy), abs=0.01)
+    # Of the gap the order of magnitude is the machine's; that it is within tol is not.
+    assert float(said_gap.strip("[]")) <= 1e-4
+    assert float(gap.strip("[]")) <= 1e-4
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_what_is_to_be_installed_can_be(path):
     """In a clone: the package is not on PyPI. Shells expand brackets that are not quoted."""
