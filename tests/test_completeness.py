@@ -18,6 +18,7 @@ TEST_FILES = sorted(TESTS.rglob("test_*.py"))
 
 # Modules that are tested by what they are for: the test file of it.
 SEEN_THROUGH = {
+    "cli/approximation": "cli/test_large.py",
     "cli/commands/*": "cli/test_commands.py",
     "cli/completion": "cli/test_start.py",
     "cli/files/columnar": "cli/test_data.py",
@@ -27,9 +28,12 @@ SEEN_THROUGH = {
     "cli/files/survey": "cli/test_messy_tables.py",
     "cli/files/tables": "cli/test_formats.py",
     "cli/fitted_model": "cli/test_commands.py",
+    "cli/flags": "cli/test_predict_files.py",
+    "cli/interrupts": "cli/test_terminal.py",
     "cli/model_rows": "cli/test_messy_process.py",
     "cli/options": "cli/test_commands.py",
     "cli/output": "cli/test_process.py",
+    "cli/row_bar": "cli/test_predict_files.py",
     "cli/scores": "cli/test_commands.py",
     "cli/search_and_test": "cli/test_tune.py",
     "cli/search_report": "cli/test_tune.py",
@@ -39,6 +43,7 @@ SEEN_THROUGH = {
     "estimators/path_result": "estimators/test_path.py",
     "estimators/validation": "estimators/test_wrong_input.py",
     "paper/bound_table": "paper/test_report.py",
+    "paper/command_line": "cli/test_tune.py",
     "paper/environment": "paper/test_report.py",
     "paper/errata": "paper/test_report.py",
     "paper/rivals/linear_*": "paper/test_rivals.py",

@@ -44,12 +44,23 @@ def test_names_of_psvm_exist(path):
             found(name)
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_readme_says_is_printed_is_printed(number, capsys):
+    code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[number]
+    exec(compile(code, "example", "exec"), {"__name__": "__main__"})
+    accuracy, gap = (line.split(": ")[1] for line in capsys.readouterr().out.splitlines())
+    said_accuracy, said_gap = re.findall(r"# (\S+)$", code, re.M)
+    assert float(accuracy) == pytest.approx(float(said_accuracy), abs=0.01)
+    # Of the gap the order of magnitude is the machine's; that it is within tol is not.
+    assert float(said_gap.strip("[]")) <= 1e-4
+    assert float(gap.strip("[]")) <= 1e-4
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_what_is_to_be_installed_can_be(path):
     """In a clone: the package is not on PyPI. Shells expand brackets that are not quoted."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     for given in re.findall(r"pip install ([^`#\n]+)", path.read_text()):
         wanted = re.fullmatch(r"(?:-e )?(?:\.|'\.\[([a-z,]+)\]')", given.strip())
         assert wanted, f"{path.name}: pip install {given}"
@@ -65,9 +76,7 @@ def test_the_command_prints_what_is_shown(name, tmp_path, monkeypatch, capfd):
 
     text = (ROOT / name).read_text()
     command = re.search(r"^    psvm (fit iris.csv .*)$", text, re.M)[1]
-    shown = re.search(
-        r"(?:^    (?!\$)\S.*  \S.*\n)+", text[text.index("    data        ") :], re.M
-    )[0]
+    shown = re.search(r"(?:^    \S.*  \S.*\n)+", text[text.index("    data        ") :], re.M)[0]
     write_iris(tmp_path, "csv")
     monkeypatch.chdir(tmp_path)
     assert main(command.split()) == 0

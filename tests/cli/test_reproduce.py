@@ -86,7 +86,6 @@ def test_help_loads_nothing_heavy():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["reproduce"], "argument 'target'"),
         (["reproduce", "table3"], "'table3' is not one of 'table1'"),
         (["reproduce", "all", "--jobs", "0"], "--jobs"),
         (["reproduce", "table1", "--dataset", "usps"], "'usps' is no data set of table1"),
@@ -119,6 +118,16 @@ def test_a_run_says_what_it_wrote(fake, capsys):
     assert main([*words, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert "wine" in (fake / "table1.csv").read_text()
+
+
+def test_without_a_target_it_is_all(fake, capsys):
+    assert main(["reproduce", "--quick", "-o", str(fake), "-j", "1"]) == 0
+    assert "table1.csv" in capsys.readouterr().out
+    text = (fake / "report.md").read_text()
+    assert "This is a quick run" in text
+    assert "is no verdict on the paper" in text
+    assert "of 0" not in text
+    assert "Some numbers of" in text
 
 
 def test_a_failed_cell_is_one_line_and_exit_code_1(fake, capsys):

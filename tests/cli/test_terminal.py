@@ -88,7 +88,9 @@ def test_fit_shows_the_falling_gap(tmp_path, shared, spawn):
 
 def test_fit_counts_binary_problems(tmp_path, shared, spawn):
     words = ["fit", shared / "iris.csv", "-t", "species", "-o", tmp_path / "m.psvm"]
-    assert "3/3 problems" in whole(spawn(*words))
+    text = whole(spawn(*words))
+    assert "reading iris.csv" in text
+    assert "3/3 problems" in text
 
 
 def test_ctrl_c_in_a_fit_leaves_no_file(tmp_path, shared, spawn):

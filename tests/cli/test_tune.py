@@ -134,8 +134,42 @@ def test_the_report_holds_all_and_needs_no_network(report):
     assert text.count("<img ") == (5 if classes == 2 else 4)
     for word in ("Confusion matrix", "relative duality gap", "psvm ", "versicolor", "chosen"):
         assert word in text
+    for row in ('target</th><td class="text">species', "always the largest class</th>"):
+        assert row in text
+    assert re.search(r"Made \d\d \w+ 20\d\d, \d\d:\d\d", text)
+    assert re.search(r"<strong>0\.\d+</strong>accuracy of the largest class alone", text)
+    assert 'class="notice"' not in text  # all of it was finished
     assert ("Of the 30 test rows" in text) == (classes == 2)
     assert ("--test-size keeps some" in text) == (classes == 3)
+
+
+def test_a_report_of_a_search_that_was_cut_short_says_so(monkeypatch, words, tmp_path, capfd):
+    pytest.importorskip("jinja2")
+    from psvm.search.table import ScoreTable
+
+    results = ScoreTable.results
+
+    def without_the_worst(self):
+        found = results(self)
+        found["mean_test_score"][np.argmin(found["mean_test_score"])] = np.nan
+        return found
+
+    monkeypatch.setattr(ScoreTable, "results", without_the_worst)
+    path = tmp_path / "r.html"
+    assert main([*words, "--report", str(path), "--max-time", "600"]) == 0
+    assert "chosen among 11 of 12 combinations" in path.read_text()
+    assert "Stopped early: only 11 of 12 combinations have a score" in path.read_text()
+    out, err = capfd.readouterr()
+    assert "11 of 12 combinations tried" in out
+    assert "stopped by --max-time 600: 11 of 12 combinations were finished" in err
+
+
+def test_options_in_a_command_stay_whole():
+    from psvm.paper.command_line import as_html
+
+    found = as_html("psvm tune 'my <data>.csv' --target y -q --test-size .2")
+    words = [html.unescape(one) for one in re.findall(r'<span class="word">(.*?)</span>', found)]
+    assert words == ["psvm", "tune", "'my <data>.csv'", "--target y", "-q", "--test-size .2"]
 
 
 @needs_browser

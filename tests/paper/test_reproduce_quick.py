@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quick") / "results"
-    command = [sys.executable, "-m", "psvm.cli", "reproduce", "all", "--quick", "--output", folder]
+    command = [sys.executable, "-m", "psvm.cli", "reproduce", "--quick", "--output", folder]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
@@ -41,6 +41,12 @@ def test_the_report_stands_alone(folder):
     assert "<script" not in page
     text = (folder / "report.md").read_text(encoding="utf-8")
     assert "| 1.50 | 5 | 97.66 | 97.66 |" in text
+    for said in (text, page):
+        assert "This is a quick run" in said
+        assert "none of 52 cells of Table 2" in said
+        assert "of 0" not in said
+        assert "Every number" not in said
+    assert '<span class="word">--quick</span>' in page
     for name in ("figure1.png", "figure1.svg"):
         assert (folder / name).stat().st_size > 1000
 

@@ -1,12 +1,34 @@
-"""The progress of a prediction as a bar over the rows of a file."""
+"""What is seen while a file is read, and while its rows are predicted; on a terminal only."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
+
+
+@contextmanager
+def reading_shown(path: Path, *, quiet: bool) -> Iterator[None]:
+    """Say that a file is being read, which takes seconds if it is large.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    quiet : bool
+        Whether to show nothing.
+    """
+    if quiet or str(path) == "-" or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(f"reading {path.name}")):
+        yield
 
 
 def rows_shown(

@@ -99,9 +99,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Relative duality gap of the final fit. The search itself solves to 1e-3, and all cells
         within 0.002 of the best score to 1e-4; up to 1000 rows everything to 1e-5.
     max_time : float or None, default=None
-        Seconds that all of it may take. The search ends with the cells that are finished by then,
-        in time for the final fit, which warns if it is stopped before ``tol``. If no cell is
-        finished it is an error.
+        Seconds for all of it. The search ends with the cells that are finished by then, in time for
+        the final fit, which warns if it is stopped before ``tol``; without any it is an error.
     cache_size : float or None, default=None
         Megabytes for kernel matrices; None takes a quarter of the memory available. A matrix takes
         ``4 n ** 2`` bytes; two of them, and for many features a third one, are fastest. Where not
@@ -392,14 +391,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The model of the chosen cell and all rows, if it is asked for."""
         if not self.refit:
             return None
-        best = self._model().set_params(**explorer.table.grid.params[explorer.chosen])
-        head = explorer.head_start()
-        best.set_params(max_time=explorer.seconds_left)
-        if head is None:
-            best.fit(*given, sample_weight=sample_weight)
-        else:
-            best._fit_from(head, *given, sample_weight, start=head)
-        return best.set_params(max_time=None)
+        return explorer.fit_chosen(self._model(), given, sample_weight)
 
     def _store_search(
         self,

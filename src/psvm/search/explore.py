@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from psvm.estimators.starts import HeadStart
 from psvm.search.board import Engine, FoldAnswers, Listener
 from psvm.search.engines import Engines
 from psvm.search.problem import SearchProblem
@@ -128,9 +128,15 @@ class Explorer:
         left = self.began + self.max_time - time.monotonic()
         return max(left, 0.5 * _LEAST_RESERVE * self.max_time)
 
-    def head_start(self) -> HeadStart | None:
-        """What the search knows of the fit of the chosen cell to all rows, if that is of use."""
-        return self.engines.search.head_start(self.chosen, self.problem.classes.size)
+    def fit_chosen(self, model: Any, rows: Any, sample_weight: Any) -> Any:
+        """The model of the chosen cell and all rows (X, y), from what the search knows of it."""
+        model.set_params(**self.table.grid.params[self.chosen], max_time=self.seconds_left)
+        head = self.engines.search.head_start(self.chosen, self.problem.classes.size)
+        if head is None:
+            model.fit(*rows, sample_weight=sample_weight)
+        else:
+            model._fit_from(head, *rows, sample_weight, start=head)
+        return model.set_params(max_time=None)
 
     def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:
         """Solve and score cells until the clock shows ``end``; keep the answers of exact ones."""

@@ -149,7 +149,7 @@ class _RichBar:
         self._best = best
 
     def say(self, sentence: str) -> None:
-        self._live.console.print(sentence)
+        self._live.console.out(sentence)
 
     def close(self) -> None:
         self._live.stop()

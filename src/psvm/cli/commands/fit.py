@@ -139,6 +139,7 @@ def fit(
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.interrupts import telling_what_is_kept
     from psvm.cli.output import check_can_write
+    from psvm.cli.row_bar import reading_shown
 
     features = None
     if approximate is not None:
@@ -150,7 +151,8 @@ def fit(
     check_can_write(output)
     options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
     asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
-    training = read_training(data, options, asked)
+    with reading_shown(data, quiet=quiet):
+        training = read_training(data, options, asked)
     show_notes(training.notes, quiet=quiet)
     began = time.perf_counter()
     classifier = train_and_test.new_classifier(

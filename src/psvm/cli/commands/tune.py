@@ -112,6 +112,7 @@ def tune(
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.interrupts import CtrlC, telling_what_is_kept
     from psvm.cli.output import check_can_write
+    from psvm.cli.row_bar import reading_shown
     from psvm.search import PSVCCV
 
     grids = {"ps": ps, "Cs": Cs, "gammas": gammas}
@@ -138,7 +139,8 @@ def tune(
         from psvm.cli.search_report import write_report
     options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
     asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
-    training = read_training(data, options, asked)
+    with reading_shown(data, quiet=quiet):
+        training = read_training(data, options, asked)
     show_notes(training.notes, quiet=quiet)
     rows = train_and_test.split(training, test_size, seed)
     with telling_what_is_kept(output), CtrlC() as ctrl_c, train_and_test.limits_told_later():
@@ -151,11 +153,11 @@ def tune(
     elif not quiet:
         search_and_test.show_search(tuned, top)
         train_and_test.show_fit(tuned, output)
-    tried, wanted = len(tuned.facts["search"]), tuned.facts["combinations"]
-    if ctrl_c.came or (max_time is not None and tried < wanted):
+    tried, asked = len(tuned.facts["search"]), tuned.facts["combinations"]
+    if ctrl_c.came or (max_time is not None and tried < asked):
         why = "Ctrl-C" if ctrl_c.came else f"--max-time {max_time:g}"
         sys.stderr.write(
-            f"psvm: stopped by {why}: {tried} of {wanted} combinations were finished; the best "
+            f"psvm: stopped by {why}: {tried} of {asked} combinations were finished; the best "
             f"of them is written to {output}\n"
         )
     if ctrl_c.came:
