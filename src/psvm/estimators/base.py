@@ -17,6 +17,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
 from psvm.estimators.warn import warn_user
+from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import class_scores, predicted_codes
 from psvm.solvers.ledger import Budget, Solution, Status
@@ -40,13 +41,19 @@ class Settings:
         return n_classes > 2 and self.multi_class == "ovo"
 
 
-def _is_finite(one: Solution) -> bool:
-    """Whether a solution consists of numbers, though its gap may be infinite."""
-    proof = one.certificate  # floats, for which math is ten times as fast
+def _is_finite(proof: Certificate) -> bool:
+    """Whether a certificate consists of numbers, though its gap may be infinite."""
+    # Of floats, for which math is ten times as fast.
     unknown = math.isnan(proof.primal) or math.isnan(proof.dual) or math.isnan(proof.gap)
-    if unknown or not (math.isfinite(proof.intercept) and math.isfinite(proof.scale)):
-        return False
-    return bool(np.isfinite(one.alpha if one.decision.size else one.w).all())
+    return not unknown and math.isfinite(proof.intercept) and math.isfinite(proof.scale)
+
+
+def _are_finite(solved: Sequence[Solution]) -> bool:
+    """Whether solutions consist of numbers."""
+    values = [one.alpha if one.decision.size else one.w for one in solved]
+    # All at once: there may be thousands of them.
+    joined = values[0] if len(values) == 1 else np.concatenate(values)
+    return all(_is_finite(one.certificate) for one in solved) and bool(np.isfinite(joined).all())
 
 
 @contextmanager
@@ -135,7 +142,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"C=inf asks for a hard margin, but the classes are not separable "
                 f"{self._not_separable}"
             )
-        if not all(_is_finite(one) for one in solved):
+        if not _are_finite(solved):
             raise ValueError(
                 f"The numbers of this fit must stay within the range of float64, and with p = "
                 f"{settings.loss.p:g}, C = {settings.C:g} and these X and weights they do not. "

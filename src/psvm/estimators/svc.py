@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -437,19 +438,17 @@ def _problems(settings: Settings, labels: EncodedLabels, rows: TrainingRows) -> 
     k, loss, free = labels.classes.size, settings.loss, settings.fit_intercept
     cost = rows.gather(labels.cost)
     if settings.pairwise(k):
-        # Thousands of pairs of many classes: from parts, which lie one after the other.
-        costs = np.split(cost, rows.starts[1:-1])
-        plus = [np.ones(own.size) for own in costs]
-        minus = [-own for own in plus]
+        # All thousands of pairs of many classes at once, and then parts of these arrays.
+        pairs, starts = class_pairs(k), np.array(rows.starts)
+        parts = np.array(pairs).ravel()
+        lengths = np.diff(starts)[parts]
+        ends = np.cumsum(lengths)
+        costs = cost[np.arange(ends[-1]) + np.repeat(starts[parts] - ends + lengths, lengths)]
+        y = np.repeat(np.tile([1.0, -1.0], len(pairs)), lengths)
+        bounds = [0, *ends[1::2].tolist()]
         return [
-            KernelProblem.classification(
-                [i, j],
-                np.concatenate([plus[i], minus[j]]),
-                np.concatenate([costs[i], costs[j]]),
-                loss,
-                free,
-            )
-            for i, j in class_pairs(k)
+            KernelProblem.classification(pair, y[begin:end], costs[begin:end], loss, free)
+            for pair, (begin, end) in zip(pairs, pairwise(bounds), strict=True)
         ]
     signs = problem_signs(k, settings.multi_class).astype(np.float64)
     codes = rows.pick(labels.codes)
