@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm.estimators import validation as check
+from psvm.estimators.absent import no_probabilities
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
 from psvm.estimators.warn import warn_user
@@ -96,6 +97,10 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     verbose: int
     n_jobs: int | None
     classes_: npt.NDArray[Any]
+
+    if not TYPE_CHECKING:  # which would call everything after them unreachable
+        predict_proba = no_probabilities()
+        predict_log_proba = no_probabilities()
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine."""

@@ -175,7 +175,8 @@ class LinearPSVC(PNormClassifier):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
-            product with C is below the smallest normal float64 (2.2e-308).
+            product with C is below the smallest normal float64 (2.2e-308). A negative weight is an
+            error; SVC would leave the row out.
 
         Returns
         -------

@@ -63,7 +63,7 @@ class PSVC(PNormClassifier):
         Degree of the "poly" kernel.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel width. "scale" is ``1 / (n_features * Var[X])`` with the sample-weighted variance,
-        "auto" is ``1 / n_features``.
+        "auto" is ``1 / n_features``. A number must be > 0.
     coef0 : float, default=0.0
         Constant of the "poly" and "sigmoid" kernels.
     fit_intercept : bool, default=True
@@ -212,7 +212,8 @@ class PSVC(PNormClassifier):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
-            product with C is below the smallest normal float64 (2.2e-308).
+            product with C is below the smallest normal float64 (2.2e-308). A negative weight is an
+            error; SVC would leave the row out.
 
         Returns
         -------

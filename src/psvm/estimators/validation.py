@@ -143,11 +143,16 @@ def check_verbose(verbose: Any) -> int:
     return int(verbose)
 
 
-def check_gamma(gamma: Any) -> float | str:
+def check_gamma(gamma: Any, name: str = "gamma") -> float | str:
     """The kernel width as a number, or the word for one that follows from X."""
     if isinstance(gamma, str):
-        return check_choice("gamma", gamma, ("scale", "auto"))
-    return check_number("gamma", gamma, 0.0)
+        return check_choice(name, gamma, ("scale", "auto"))
+    if not _is_real(gamma) or not 0 < gamma < math.inf:
+        at_0 = "; at 0 the kernel would be the same for all rows" if gamma == 0 else ""
+        raise ValueError(
+            f"`{name}` must be a finite float > 0, 'scale' or 'auto', got {gamma!r}{at_0}."
+        )
+    return float(gamma)
 
 
 def check_kernel(kernel: Any, degree: Any, coef0: Any) -> Kernel:
@@ -189,7 +194,8 @@ def check_weights(sample_weight: Any, n: int) -> Array:
         )
     if (weight < 0).any():
         raise ValueError(
-            f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out."
+            f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out (SVC "
+            f"leaves out those below 0 without a word)."
         )
     with np.errstate(over="ignore"):
         total = float(weight.sum())

@@ -243,7 +243,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
-            A row of weight 0, or whose product with the smallest C underflows, is as if absent.
+            A row of weight 0, or whose product with the smallest C underflows, is as if absent; a
+            negative weight is an error.
         **params : dict
             ``groups`` for the splitter; with metadata routing enabled whatever splitter and scorer
             request.
