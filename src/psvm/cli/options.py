@@ -203,10 +203,11 @@ ClassWeights = Annotated[
     ),
 ]
 MultiClassWay = Annotated[
-    MultiClass,
+    MultiClass | None,
     typer.Option(
         "--multi-class",
         help="Several classes: every pair (ovo), or each against the rest (ovr).",
+        show_default="ovo, with --linear ovr",
         rich_help_panel=LEARNING,
     ),
 ]

@@ -175,7 +175,6 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         seen.store(self)
         self.classes_ = labels.classes
         self.class_weight_ = labels.class_weight
-        self.intercept_ = np.array([one.certificate.intercept for one in solved])
         self.dual_gap_ = np.array([one.certificate.gap for one in solved])
         self.primal_objective_ = np.array([one.certificate.primal for one in solved])
         self.dual_objective_ = np.array([one.certificate.dual for one in solved])

@@ -28,7 +28,7 @@ def problem_count(model: Any) -> int:
 
 def number_array(model: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     """An attribute of numbers of this shape, as float64; None stands for any length."""
-    values = getattr(model, name)
+    values: Any = getattr(model, name, None)  # a name of the other `multi_class` is not there
     fits = isinstance(values, np.ndarray) and _matches(values.shape, shape)
     if not fits or values.dtype.kind not in "fiu":
         raise _changed(name, f"an array of numbers of shape {_told(shape)}", _shown(values))

@@ -30,7 +30,7 @@ __all__ = ["PSVMPath", "psvm_path"]
 Array = npt.NDArray[np.float64]
 
 # Fitted attributes, without their underscore, that a path has for every model.
-_FITTED = ("intercept", "n_support", "primal_objective", "dual_objective", "dual_gap", "n_iter")
+_FITTED = ("n_support", "primal_objective", "dual_objective", "dual_gap", "n_iter")
 
 
 @errors_as_before()
@@ -221,8 +221,11 @@ class _Grid:
     def store(self, i: int, j: int, model: PSVC | LinearPSVC, seconds: float) -> None:
         """Keep what a fitted model says."""
         if isinstance(model, LinearPSVC):
-            self.keep("coef", i, j, model.coef_)
+            arrays = model._as_arrays()  # of the classes or of their pairs
+            self.keep("coef", i, j, arrays.weights)
+            self.keep("intercept", i, j, arrays.intercept)
         else:
+            self.keep("intercept", i, j, model.intercept_)
             dual_coef = np.zeros((model.dual_coef_.shape[0], model.shape_fit_[0]))
             dual_coef[:, model.support_] = model.dual_coef_
             self.keep("dual_coef", i, j, dual_coef)

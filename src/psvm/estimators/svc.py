@@ -107,7 +107,9 @@ class PSVC(PNormClassifier):
     intercept_ : ndarray of shape (n_problems,)
         Intercepts.
     coef_ : ndarray of shape (n_problems, n_features)
-        Weights; for the linear kernel only.
+        Weights, as of SVC, for the linear kernel only. With three or more classes they are those of
+        the pairs, unless ``multi_class="ovr"``: ``X @ coef_.T + intercept_`` then is what
+        ``decision_function_shape="ovo"`` gives, not the scores of the classes.
     n_iter_ : ndarray of shape (n_problems,)
         Outer iterations.
     dual_gap_ : ndarray of shape (n_problems,)
@@ -271,6 +273,7 @@ class PSVC(PNormClassifier):
         with all_or_nothing(self):
             forget(self)
             self._store_common(seen, labels, solved)
+            self.intercept_ = np.array([one.certificate.intercept for one in solved])
             self._store_support(vectors, X, kernel.kernel)
             if self.warm_start:
                 self._warm = WarmStart.of(problems, solved, rows, labels.codes)
@@ -375,7 +378,10 @@ class PSVC(PNormClassifier):
 
     @property
     def coef_(self) -> Array:
-        """Weights of the features, one row per binary problem (linear kernel only)."""
+        """Weights of the features, one row per binary problem (linear kernel only).
+
+        With three or more classes and ``multi_class="ovo"`` the problems are pairs, as of SVC.
+        """
         if self.kernel != "linear":
             raise AttributeError(
                 f"coef_ is only available for the linear kernel, not {self.kernel!r}."
