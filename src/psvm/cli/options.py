@@ -203,11 +203,10 @@ ClassWeights = Annotated[
     ),
 ]
 MultiClassWay = Annotated[
-    MultiClass | None,
+    MultiClass,
     typer.Option(
         "--multi-class",
         help="Several classes: every pair (ovo), or each against the rest (ovr).",
-        show_default="ovo, with --linear ovr",
         rich_help_panel=LEARNING,
     ),
 ]

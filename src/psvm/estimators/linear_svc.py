@@ -267,6 +267,7 @@ class LinearPSVC(PNormClassifier):
     ) -> Self:
         """Solve over checked rows, and store."""
         signs = problem_signs(labels.classes.size, settings.multi_class)
+        assert seen.count is not None  # rows of numbers have columns
         check.check_width(len(signs), seen.count)
         problems = LinearProblems(
             signs,

@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d
 from psvm.estimators import validation as check
 from psvm.estimators.base import errors_as_before
 from psvm.estimators.cost_grid import is_count, spread_costs
+from psvm.estimators.kernel_input import check_kernel_data
 from psvm.estimators.labels import class_codes, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.path_result import KernelParameter, PSVMPath
@@ -161,7 +162,8 @@ def psvm_path(
         )
     model._check_parameters()
     y = column_or_1d(y, warn=True)
-    _, checked, _ = check.check_data(model, X, y)
+    at_the_door = check_kernel_data if isinstance(model, PSVC) else check.check_data
+    _, checked, _ = at_the_door(model, X, y)
     weight = check.check_weights(sample_weight, y.size)
     grid = _Grid(exponents, _costs(Cs, model, checked, weight))
     sample_weight = weights_for_all(y, weight, class_weight, grid.Cs)

@@ -17,6 +17,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.kept_models import forget, kept_model
+from psvm.estimators.kernel_input import check_kernel_data, check_new_kernel_rows, takes_anything
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import ColdStart, KeptKernel, KernelSource, Start, WarmStart, packed
 from psvm.estimators.training_rows import TrainingRows
@@ -24,6 +25,7 @@ from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import class_pairs, problem_signs
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
+from psvm.rows.given_rows import as_given
 from psvm.rows.kernel import Kernel, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.prediction import KernelModel
@@ -194,10 +196,10 @@ class PSVC(PNormClassifier):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """A precomputed kernel is pairwise."""
+        """A precomputed kernel is pairwise; a callable takes anything."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return takes_anything(tags) if callable(self.kernel) else tags
 
     # --- fit -------------------------------------------------------------------------------------
 
@@ -234,11 +236,10 @@ class PSVC(PNormClassifier):
     ) -> Self:
         """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
         settings, of_kernel = self._check_parameters()
-        seen, X, y = check.check_data(self, X, y)
-        check.check_kernel_input(self.kernel, X, settings.threads)
+        seen, X, y = check_kernel_data(self, X, y, settings.threads)
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, settings.C)
-        watch = FitWatch(self, X, y)
+        watch = FitWatch(self, as_given(X), y)
 
         stored = stored_for_kernel(X, self.kernel, settings.threads)
         rows, kernel = kernels.kernel(
@@ -306,8 +307,9 @@ class PSVC(PNormClassifier):
         self.n_support_ = vectors.n_support
         self.dual_coef_ = vectors.dual_coef
         empty = np.empty((0, 0))
-        self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
-        self.shape_fit_ = X.shape
+        precomputed = kernel.function == "precomputed"
+        self.support_vectors_ = empty if precomputed else as_given(X[self.support_])
+        self.shape_fit_ = getattr(as_given(X), "shape", X.shape[:1])
 
     # --- predict ---------------------------------------------------------------------------------
 
@@ -342,8 +344,8 @@ class PSVC(PNormClassifier):
         return self._as_arrays().codes(X, self._codes_of)
 
     def _check_rows(self, X: Any) -> Any:
-        X = check.canonical(check.check_new_rows(self, X))
-        return X.toarray() if self._kernel.function == "precomputed" and sp.issparse(X) else X
+        check_is_fitted(self)
+        return check_new_kernel_rows(self, self._kernel.function, X)
 
     def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors, made anew if anything has changed."""
@@ -365,10 +367,11 @@ class PSVC(PNormClassifier):
         coef = fitted.number_array(
             self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
         )
-        total, precomputed = coef.shape[1], self._kernel.function == "precomputed"
+        total, function = coef.shape[1], self._kernel.function
+        vectors = fitted.given_vectors if callable(function) else fitted.support_vectors
         return KernelModel(
             self._kernel,
-            (fitted.support_columns if precomputed else fitted.support_vectors)(self, total),
+            (fitted.support_columns if function == "precomputed" else vectors)(self, total),
             coef,
             fitted.number_array(self, "intercept_", (problems,)),
             fitted.support_counts(self, total),
@@ -412,7 +415,8 @@ class KernelSettings:
                 _core.submatrix_of(values, chosen, own, threads)
         else:
             own = X if whole else X[chosen]
-            gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
+            if self.kernel.of_features:  # a callable has no width, and X maybe no numbers
+                gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
         kernel = replace(self.kernel, gamma=gamma)
         split = bool(np.any(rows.shares[rows.kept] != 1.0))
         return TrainingKernel(kernel, own, rows.starts, self.cache_bytes, threads, split=split)

@@ -39,7 +39,7 @@ def _from_format_1(kind: str, state: State) -> State:
 
 def _from_format_2(kind: str, state: State) -> State:
     """Weights of a LinearPSVC's pairs of three or more classes were called as those of classes."""
-    pairs = state.get("multi_class") == "ovo" and np.size(state.get("classes_")) > 2
+    pairs = state.get("multi_class") == "ovo" and np.size(state.get("classes_", ())) > 2
     if kind == "LinearPSVC" and pairs:
         for name in {"coef_", "intercept_"} & state.keys():
             state[f"pair_{name}"] = state.pop(name)

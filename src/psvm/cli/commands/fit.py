@@ -75,7 +75,7 @@ def fit(
         ),
     ] = False,
     class_weight: opt.ClassWeights = None,
-    multi_class: opt.MultiClassWay = None,
+    multi_class: opt.MultiClassWay = opt.MultiClass.ovo,
     proba: Annotated[
         bool,
         typer.Option(
@@ -131,8 +131,6 @@ def fit(
         raise typer.BadParameter(f"--{next(iter(given))} has no effect with --linear")
     given |= {} if gamma is None else {"gamma": opt.gamma_of(gamma)}
     given |= {} if kernel is None else {"kernel": kernel.value}
-    # Each estimator has its own default.
-    given |= {} if multi_class is None else {"multi_class": multi_class.value}
     from psvm.cli import train_and_test
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
@@ -147,6 +145,7 @@ def fit(
         p=p,
         C=C,
         class_weight=None if class_weight is None else class_weight.value,
+        multi_class=multi_class.value,
         tol=tol,
         max_iter=max_iter,
         max_time=max_time,
