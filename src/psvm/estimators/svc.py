@@ -60,7 +60,8 @@ class PSVC(PNormClassifier):
     kernel : str or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian" ``exp(-gamma ||x - z||_1)``, "exponential"
         ``exp(-gamma ||x - z||_2)``, "precomputed" (X is the kernel matrix), or a function of two
-        sets of rows that returns their kernel matrix.
+        sets of rows that returns their kernel matrix. A function is given X as it is, called once
+        for many rows: X may be a list of texts, have three dimensions, or be a data frame.
     degree : int, default=3
         Degree of the "poly" kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -101,11 +102,13 @@ class PSVC(PNormClassifier):
     support_ : ndarray of shape (n_SV,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
-        The support vectors; empty for a precomputed kernel.
+        The support vectors: ``X[support_]``. Empty for a precomputed kernel. For a callable they
+        are of the kind that X is (a list of texts, a data frame), where SVC keeps all of X.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors per class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_SV)
         ``alpha_i y_i`` in SVC's layout; with ``multi_class="ovr"`` and k > 2 one row per class.
+        Dense, also for sparse X.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts.
     coef_ : ndarray of shape (n_problems, n_features)
@@ -127,7 +130,7 @@ class PSVC(PNormClassifier):
     shape_fit_ : tuple of int
         Shape of the training data.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features seen during fit; not there if X, for a callable, is no table.
     feature_names_in_ : ndarray of str
         Their names, if X has any.
 
@@ -211,7 +214,8 @@ class PSVC(PNormClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
+            Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples), for
+            a callable whatever it takes.
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
