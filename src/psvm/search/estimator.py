@@ -71,8 +71,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         are as in PSVC, for all rows. Ignored by kernels without a width: the linear one, a
         precomputed one and callables.
     kernel : str or callable, default="rbf"
-        As in PSVC; a callable is given X as it is. "linear" is searched by the solvers of
-        LinearPSVC.
+        As in PSVC. "linear" is searched by the solvers of LinearPSVC.
     degree : int, default=3
         Degree of the "poly" kernel.
     coef0 : float, default=0.0
@@ -80,8 +79,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether b is free; if False it is 0.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        How k > 2 classes become binary problems: every pair, or each class against the rest. Of
-        the linear kernel only the latter has ``best_estimator_.coef_``.
+        How k > 2 classes become binary problems: every pair, or each class against the rest.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         For k > 2 and ``multi_class="ovo"``: whether ``decision_function`` gives one score per class
         or one per pair (not for the linear kernel, which has one per class).
@@ -247,8 +245,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
-            A row of weight 0, or whose product with the smallest C underflows, is as if absent; a
-            negative weight is an error.
+            A row of weight 0, or whose product with the smallest C underflows, is as if absent.
         **params : dict
             ``groups`` for the splitter; with metadata routing enabled whatever splitter and scorer
             request.
