@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm.estimators import validation as check
+from psvm.estimators.absent import no_probabilities
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
 from psvm.estimators.warn import warn_user
@@ -104,6 +105,10 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     classes_: npt.NDArray[Any]
 
+    if not TYPE_CHECKING:  # which would call everything after them unreachable
+        predict_proba = no_probabilities()
+        predict_log_proba = no_probabilities()
+
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine."""
         tags = super().__sklearn_tags__()
@@ -177,7 +182,6 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         seen.store(self)
         self.classes_ = labels.classes
         self.class_weight_ = labels.class_weight
-        self.intercept_ = np.array([one.certificate.intercept for one in solved])
         self.dual_gap_ = np.array([one.certificate.gap for one in solved])
         self.primal_objective_ = np.array([one.certificate.primal for one in solved])
         self.dual_objective_ = np.array([one.certificate.dual for one in solved])

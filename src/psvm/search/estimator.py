@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from psvm.estimators.kernel_input import check_kernel_data, takes_anything
 from psvm.estimators.labels import check_class_weight, encode_labels, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC, KernelParameter
+from psvm.rows.given_rows import as_given
 from psvm.search.calibration import Calibration
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
@@ -222,11 +224,11 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is fine; a precomputed kernel is pairwise."""
+        """Sparse input is fine; a precomputed kernel is pairwise; a callable takes anything."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return takes_anything(tags) if callable(self.kernel) else tags
 
     # --- fit -------------------------------------------------------------------------------------
 
@@ -255,8 +257,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         settings = self._check_parameters()
         given = X, y
-        seen, X, y = check.check_data(self, X, y)
-        check.check_kernel_input(self.kernel, X)
+        seen, X, y = check_kernel_data(self, X, y)
         X = X.toarray() if self.kernel == "precomputed" and hasattr(X, "toarray") else X
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, 1.0)
@@ -265,7 +266,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         labels = encode_labels(y, weight, self.class_weight, 1.0)
         routed = routed_in_fit(self, settings.scorer, sample_weight, weight, params)
         coded = self._model(labels.classes)
-        splits = settings.splitter(y).split(X, y, **routed.splitter)
+        splits = settings.splitter(y).split(as_given(X), y, **routed.splitter)
         problem = SearchProblem(
             kernel=settings.kernel,
             X=X,
@@ -290,7 +291,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             decision_function_shape=self._shape,
             symmetric=self.class_weight is None,
         )
-        watch = SearchWatch(self, X, y)
+        watch = SearchWatch(self, as_given(X), y)
         explorer = Explorer(
             problem=problem,
             engines=choose_engines(
