@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import scipy.sparse as sp
@@ -16,6 +15,7 @@ from psvm.estimators.validation import (
     check_new_rows,
     check_range,
     largest_entry,
+    twin_of,
 )
 from psvm.rows.given_rows import GivenRows
 
@@ -56,7 +56,7 @@ def check_new_kernel_rows(estimator: Any, function: Any, X: Any) -> Any:
 
 def _check_given(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, GivenRows, Any]:
     """Rows for a callable: as many as labels, and with the columns of a table if they are one."""
-    seeing, rows = copy(estimator), GivenRows.of(X)
+    seeing, rows = twin_of(estimator), GivenRows.of(X)
     for name in ("n_features_in_", "feature_names_in_"):
         vars(seeing).pop(name, None)  # of an earlier fit
     y = validate_data(seeing, y=y)

@@ -280,7 +280,7 @@ class SeenFeatures:
                 setattr(estimator, name, value)
 
 
-def _twin(estimator: Any) -> Any:
+def twin_of(estimator: Any) -> Any:
     """As ``copy.copy``, at a tenth of the time, which is one in twenty of a small fit."""
     twin = object.__new__(type(estimator))
     twin.__dict__ = dict(estimator.__dict__)
@@ -299,7 +299,7 @@ def check_data(
 
     The estimator stays as it is: what scikit-learn's validation notes goes to a copy.
     """
-    seeing = _twin(estimator)
+    seeing = twin_of(estimator)
     dtypes = (np.float64, np.float32) if sparse else np.float64
     with _sums_beyond_range():
         X, y = validate_data(
@@ -313,7 +313,7 @@ def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
 
     A C-ordered float32 or float64 array or memmap is not copied.
     """
-    seeing = _twin(estimator)
+    seeing = twin_of(estimator)
     X, y = _check_block(seeing, X, y, reset=True)
     rows = split_rows(X)
     check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
@@ -393,7 +393,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
     labels: list[npt.NDArray[Any]] = []
     weights: list[Array] = []
     sparse, largest = False, 0.0  # if some are sparse, all will be
-    seeing = _twin(estimator)
+    seeing = twin_of(estimator)
     for k in range(len(blocks)):
         block = blocks[k]
         try:
