@@ -137,6 +137,7 @@ class Newton {
       best_u_ = start_.w;
       best_u_.push_back(0.0);
       if (problem_.fit_intercept) best_u_.back() = start_.b + shifted(best_u_);
+      for (double& value : best_u_) value *= start_.best_scale;
     }
     consider(false);
   }
