@@ -4,7 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "bind/block_rows.hpp"
 #include "linear/at_once.hpp"
@@ -51,6 +53,19 @@ class Records {
           newton_ = interned("semismooth_newton"), descent_ = interned("coordinate_descent");
 };
 
+// The records of a problem, made when they are asked for: of many problems that would take as long as
+// to solve them.
+struct Rounds {
+  std::shared_ptr<const Records> records;
+  std::vector<ToldRecord> told;
+
+  nb::dict at(index_t k) const {
+    const auto size = static_cast<index_t>(told.size());
+    if (k < -size || k >= size) throw nb::index_error();
+    return records->made_of(told[many(k < 0 ? k + size : k)]);
+  }
+};
+
 auto as_tuple(const PairCertificate& proof) {
   return nb::make_tuple(proof.primal, proof.dual, proof.measured, proof.gap, proof.stretch);
 }
@@ -77,12 +92,12 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                                 fit_intercept,
                                 exact,
                                 {power_error.first, power_error.second}};
-  const Records records(why);
+  const auto records = std::make_shared<const Records>(why);
   Tell tell;
   if (!on_round.is_none())
     tell = [&](index_t t, const ToldRecord& record) {
       nb::gil_scoped_acquire lock;
-      return nb::cast<bool>(on_round(t, records.made_of(record)));
+      return nb::cast<bool>(on_round(t, records->made_of(record)));
     };
   std::vector<SolvedProblem> solved = without_lock(threads, nullptr, [&](RunControl& run) {
     return solve_at_once(block.features, *block.rows, problems, budget, tell, run);
@@ -101,9 +116,7 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
     intercepts.append(one.b);
     statuses.append(one.status);
     iterations.append(one.iterations);
-    nb::list history;
-    for (const ToldRecord& record : one.history) history.append(records.made_of(record));
-    histories.append(history);
+    histories.append(nb::cast(Rounds{records, std::move(one.history)}));
     one = {};
   }
   nb::dict out;
@@ -144,6 +157,9 @@ auto certify(const Vector<double>& w, const Vector<double>& image, const nb::dic
 }  // namespace
 
 void bind_at_once(nb::module_& m) {
+  nb::class_<Rounds>(m, "Rounds")
+      .def("__len__", [](const Rounds& rounds) { return rounds.told.size(); })
+      .def("__getitem__", &Rounds::at, "round"_a);
   m.def("solve_at_once", &solve, "rows"_a, "codes"_a, "cost"_a, "signs"_a, "target"_a.none(), "p"_a,
         "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a, "why"_a, "on_round"_a.none(),
         "threads"_a);

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -275,6 +275,11 @@ def solve_whole_problems(
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+class Rounds:
+    def __len__(self) -> int: ...
+    def __getitem__(self, round: int) -> dict[str, Any]: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...  # that of anything with numbered items
+
 def solve_at_once(
     rows: BlockRows,
     codes: npt.NDArray[np.int32],

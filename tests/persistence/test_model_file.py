@@ -63,7 +63,7 @@ def assert_same(a, b, where="model"):
     elif isinstance(a, Status):
         assert a is b, where
     elif hasattr(a, "__dict__") and type(a).__module__.startswith(("psvm", "sklearn")):
-        assert_same(vars(a), vars(b), where)
+        assert_same(a.__getstate__(), b.__getstate__(), where)
     else:
         assert a == b or (a != a and b != b), where
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
 from psvm.estimators.warn import warn_user
+from psvm.mathematics.cached import cached_property
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import class_scores, predicted_codes
 from psvm.solvers.ledger import Budget, Solution, Status
@@ -46,7 +47,19 @@ def _is_finite(one: Solution) -> bool:
     unknown = math.isnan(proof.primal) or math.isnan(proof.dual) or math.isnan(proof.gap)
     if unknown or not (math.isfinite(proof.intercept) and math.isfinite(proof.scale)):
         return False
-    return bool(np.isfinite(one.alpha if one.decision.size else one.w).all())
+    if one.decision.size:
+        return bool(np.isfinite(one.alpha).all())
+    # A sum is finite only if all are, and takes half the time; one that overflows proves nothing.
+    return math.isfinite(one.w.dot(one.w)) or bool(np.isfinite(one.w).all())
+
+
+def with_records(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a classifier, with the records of its rounds as dicts that can be kept."""
+    kept = dict(state)
+    rounds = kept.pop("_rounds", None)
+    if rounds is not None and "history_" not in kept:
+        kept["history_"] = [list(one) for one in rounds]
+    return kept
 
 
 @contextmanager
@@ -95,6 +108,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     warm_start: bool
     verbose: int
     n_jobs: int | None
+    _rounds: Sequence[Iterable[dict[str, Any]]]  # what history_ is made of, if it is not yet
     classes_: npt.NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
@@ -175,8 +189,25 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.primal_objective_ = np.array([one.certificate.primal for one in solved])
         self.dual_objective_ = np.array([one.certificate.dual for one in solved])
         self.status_ = [one.status for one in solved]
-        self.history_ = [one.history for one in solved]
+        rounds = [one.history for one in solved]
+        at_hand = all(isinstance(one, list) for one in rounds)
+        for name in ("history_", "_rounds"):
+            self.__dict__.pop(name, None)
+        self.__dict__["history_" if at_hand else "_rounds"] = rounds
         self.n_iter_ = np.array([one.n_iter for one in solved], dtype=np.int32)
+
+    @cached_property
+    def history_(self) -> list[list[dict[str, Any]]]:
+        """A record of each outer iteration, for each binary problem.
+
+        Of many small problems these dicts take as long as the fit, and few look at them: then they
+        are made at the first look.
+        """
+        return [list(rounds) for rounds in self._rounds]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with the records as dicts."""
+        return with_records(super().__getstate__())
 
     # --- predict ---------------------------------------------------------------------------------
 

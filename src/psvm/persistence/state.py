@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from psvm.estimators.base import with_records
 from psvm.persistence import container
 from psvm.persistence.errors import ModelFileError, UnsupportedModelError
 from psvm.persistence.soundness import check_sound
@@ -74,6 +75,7 @@ def packed(model: Any) -> Any:
                 "Use a kernel by name, or kernel='precomputed' and pass "
                 "kernel(X, X_train) to predict."
             )
+        state = with_records(state)
         if isinstance(state.get("history_"), list):
             state["history_"] = json.dumps(state["history_"], default=_plain_number)
         return state

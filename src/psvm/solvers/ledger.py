@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psvm import _core
 from psvm.mathematics.certificate import Certificate
 from psvm.rows.sizes import FEW_ROWS, MOST_EFFORT
 
@@ -113,7 +114,7 @@ class Solution:
         How the solve ended.
     n_iter : int
         Rounds of all stages.
-    history : list of dict
+    history : list of dict, or _core.Rounds
         A record of each of them.
     decision : ndarray
         Decision values of the rows without the intercept; of kernel problems only.
@@ -127,7 +128,7 @@ class Solution:
     certificate: Certificate
     status: Status
     n_iter: int = 0
-    history: list[Record] = field(default_factory=list)
+    history: list[Record] | _core.Rounds = field(default_factory=list)
     decision: Array = field(default_factory=lambda: np.empty(0))
     w: Array = field(default_factory=lambda: np.empty(0))
     gather_support: Callable[[], npt.NDArray[np.integer[Any]]] | None = None

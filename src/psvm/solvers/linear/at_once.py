@@ -32,6 +32,8 @@ Rows = npt.NDArray[np.int32]
 
 _NOTHING = np.empty(0)
 
+# Problems up to which their records are made at once, rather than when somebody looks at them.
+_FEW_PROBLEMS = 200
 # The solvers aim just below tol, so that the gap recomputed is at most tol.
 AIM = 0.95
 
@@ -90,6 +92,7 @@ def solve_at_once(
         threads,
     )
     solutions, starts = [], solved["starts"].tolist()
+    few = len(problems.signs) <= _FEW_PROBLEMS
     everything = zip(
         *(solved[name] for name in ("w", "proof", "b", "status", "n_iter", "history")), strict=True
     )
@@ -104,7 +107,7 @@ def solve_at_once(
                 certificate,
                 status,
                 max(n_iter, 1),
-                history,
+                list(history) if few else history,
                 _NOTHING,
                 w,
                 partial(_positive, rows, alpha),

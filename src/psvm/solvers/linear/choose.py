@@ -173,7 +173,7 @@ def _recertified(
         passes.set_best(t, one.alpha)
         proof = one.certificate
         ends[t] = BestPair(one.w, proof.intercept, proof.primal, proof.dual, one.status)
-        ledgers.append(Ledger(budget, t, records=one.history))
+        ledgers.append(Ledger(budget, t, records=list(one.history)))
     return _certified(passes, ends, ledgers, small=problems.codes.size <= SMALL)
 
 
