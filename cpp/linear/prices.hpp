@@ -60,7 +60,8 @@ class Descent {
     const double steps = far ? Prices::many_steps : prices_.usual_steps();
     const double newton = share_ * steps * prices_.newton_step(visits / passes);
     const double rate = std::log(before.gap / now.gap) / cost;
-    const double rest = far ? 0.0 : std::log(now.gap / tol_) / rate;
+    // What follows a gap near 1 is faster than the rest, and tells nothing of it.
+    const double rest = before.gap > 0.5 ? 0.0 : std::log(now.gap / tol_) / rate;
     return spent_ > newton || !(rest >= 0.0 && rest <= newton) || (far && is_endless());
   }
 
