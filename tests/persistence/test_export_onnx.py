@@ -210,7 +210,7 @@ def test_psvccv_is_exported_as_its_model(kernel, dtype):
 def test_table_of_numbers_and_texts():
     model, frame = table()
     for dtype in AGREES:
-        graph = to_onnx(model, dtype=dtype)
+        graph = to_onnx(model, dtype=dtype, inputs="array")
         assert [value.name for value in graph.graph.input] == ["X", "texts"]
         told = {item.key: item.value for item in graph.metadata_props}
         numbers, texts = json.loads(told["columns of X"]), json.loads(told["columns of texts"])

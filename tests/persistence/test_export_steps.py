@@ -1,0 +1,370 @@
+"""Steps before the classifier: ONNX and JSON compute what scikit-learn's transformers do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from export_checks import assert_exports_agree, in_onnx
+from export_models import several_classes, words
+from messages import assert_mentions
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import NMF, PCA, IncrementalPCA, TruncatedSVD
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_selection import (
+    RFE,
+    GenericUnivariateSelect,
+    SelectFdr,
+    SelectFpr,
+    SelectFromModel,
+    SelectFwe,
+    SelectKBest,
+    SelectorMixin,
+    SelectPercentile,
+    SequentialFeatureSelector,
+    VarianceThreshold,
+)
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    StandardScaler,
+)
+
+from psvm import PSVC, LinearPSVC
+from psvm.persistence import UnsupportedModelError, to_json, to_onnx
+from psvm.persistence.operations import Branches, Products, width_after
+from psvm.persistence.preprocessing import known_transformers, operations_of
+from psvm.persistence.steps import named_steps_of
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+# --- numbers -------------------------------------------------------------------------------------
+
+STEPS = [
+    PCA(4),
+    PCA(4, whiten=True),
+    PCA(),
+    IncrementalPCA(3),
+    TruncatedSVD(4, random_state=0),
+    Normalizer(),
+    Normalizer("l1"),
+    Normalizer("max"),
+    PolynomialFeatures(2),
+    PolynomialFeatures((2, 3), include_bias=False),
+    PolynomialFeatures(3, interaction_only=True),
+    SelectKBest(k=3),
+    SelectPercentile(percentile=50),
+    SelectFpr(),
+    SelectFdr(),
+    SelectFwe(),
+    GenericUnivariateSelect(mode="k_best", param=4),
+    SelectFromModel(ExtraTreesClassifier(10, random_state=0)),
+    RFE(LinearPSVC(multi_class="ovr"), n_features_to_select=3),
+    SequentialFeatureSelector(LinearPSVC(), n_features_to_select=2, cv=2),
+    VarianceThreshold(0.5),
+    Nystroem(n_components=20, random_state=0),
+    Nystroem("laplacian", gamma=0.1, n_components=20, random_state=0),
+    Nystroem("poly", n_components=20, random_state=0),
+    Nystroem("polynomial", degree=2, coef0=0.5, gamma=0.1, n_components=20, random_state=0),
+    Nystroem("sigmoid", gamma=0.02, n_components=20, random_state=0),
+    Nystroem("rbf", kernel_params={"gamma": 0.3}, n_components=20, random_state=0),
+    Nystroem("linear", n_components=10, random_state=0),
+    Nystroem("cosine", n_components=10, random_state=0),
+    RBFSampler(gamma=0.1, n_components=40, random_state=0),
+    FeatureUnion(
+        [("pca", PCA(2)), ("best", SelectKBest(k=2)), ("none", "drop"), ("all", "passthrough")],
+        transformer_weights={"pca": 3.0},
+    ),
+    FunctionTransformer(),
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_a_step_of_numbers(step):
+    X, y = several_classes("wine")
+    X = X[:, :8] + 0.25
+    X[0] = 0.0  # no norm to divide by
+    model = make_pipeline(step, PSVC(gamma=0.1)).fit(X[:90], words(y[:90]))
+    assert_exports_agree(model, X)
+
+
+def test_steps_one_after_another():
+    X, y = several_classes("wine")
+    model = make_pipeline(
+        StandardScaler(), PolynomialFeatures(2), SelectKBest(k=30), PCA(5), Normalizer()
+    )
+    assert_exports_agree(make_pipeline(model, LinearPSVC()).fit(X, y), X)
+
+
+def test_columns_passed_and_dropped():
+    X, y = several_classes("wine")
+    for columns in (
+        ColumnTransformer([("scale", StandardScaler(), [2, 0])], remainder="passthrough"),
+        ColumnTransformer([("a", "passthrough", slice(1, 4)), ("b", "drop", [0])]),
+        ColumnTransformer(
+            [("a", PCA(2), [True] * 5 + [False] * 8), ("b", "passthrough", -1)],
+            remainder=MinMaxScaler(),
+            transformer_weights={"a": 0.5, "b": 2.0},
+        ),
+        ColumnTransformer([("none", StandardScaler(), []), ("all", "passthrough", slice(None))]),
+    ):
+        assert_exports_agree(make_pipeline(columns, PSVC()).fit(X, y), X)
+
+
+def test_what_is_missing():
+    X, y = several_classes("wine")
+    X = X[:, :5].copy()
+    rng = np.random.default_rng(0)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:, 2] = np.nan  # never there
+    filled = np.where(np.isnan(X), -99.0, X)
+    for step, rows in (
+        (SimpleImputer(), X),
+        (SimpleImputer(strategy="median", keep_empty_features=True), X),
+        (SimpleImputer(add_indicator=True), X),
+        (SimpleImputer(missing_values=-99), filled),
+        (FeatureUnion([("i", SimpleImputer()), ("m", MissingIndicator())]), X),
+    ):
+        with np.errstate(all="ignore"):
+            model = make_pipeline(step, PSVC()).set_params()
+            assert_exports_agree(_fitted(model, rows, y), rows)
+
+
+def _fitted(model, X, y):
+    """Fitted, without the warnings about columns that are never there."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def people():
+    """A frame of numbers, texts and gaps, and labels."""
+    X, y = several_classes("wine")
+    rng = np.random.default_rng(1)
+    town = rng.choice(["Aix", "Bonn", "Cork", "Delft", "Espoo"], len(y), p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(len(y)) < 0.1, np.nan, X[:, 0]),
+            "town": town,
+            "income": X[:, 1] * 1000.0,
+            "work": rng.choice(["none", "part", "full"], len(y)),
+            "decision": X[:, 2],  # the name of an output
+            "children": rng.integers(0, 4, len(y)).astype(float),
+        }
+    )
+    frame["town"] = frame["town"].astype(object)
+    frame["work"] = frame["work"].astype(object)
+    return frame, words(y)
+
+
+def table_model(encoder, columns=("town", "work"), **rest):
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    return Pipeline(
+        [
+            (
+                "table",
+                ColumnTransformer(
+                    [("texts", encoder, list(columns)), ("age", numbers, ["age"])],
+                    **{"remainder": "drop", **rest},
+                ),
+            ),
+            ("model", PSVC(p=1.5)),
+        ]
+    )
+
+
+ENCODERS = [
+    OneHotEncoder(handle_unknown="ignore"),
+    OneHotEncoder(handle_unknown="ignore", drop="first"),
+    OneHotEncoder(handle_unknown="ignore", drop=["Bonn", "full"]),
+    OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=3),
+    OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=0.1, drop="first"),
+    OneHotEncoder(handle_unknown="ignore", max_categories=3),
+    OneHotEncoder(handle_unknown="infrequent_if_exist"),  # nothing is rare
+    OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=1),  # everything is
+    OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+    OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=9, max_categories=3),
+]
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=str)
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_encoded_texts(encoder, people):
+    frame, y = people
+    model = table_model(encoder).fit(frame, y)
+    new = frame.copy()
+    new.loc[:9, "town"] = "Ghent"  # not there in training
+    assert_exports_agree(model, new)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OneHotEncoder(handle_unknown="ignore"),
+        OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=3),
+        OneHotEncoder(handle_unknown="ignore", drop="if_binary"),
+        OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
+        ),
+        OrdinalEncoder(
+            handle_unknown="use_encoded_value",
+            unknown_value=-1,
+            encoded_missing_value=-2,
+            min_frequency=20,
+        ),
+        SimpleImputer(strategy="most_frequent"),
+        SimpleImputer(strategy="most_frequent", add_indicator=True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("gap", [None, np.nan])
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_missing_texts_and_columns_of_both_kinds(encoder, gap, people):
+    frame, y = people
+    frame = frame.copy()
+    frame.loc[::7, "town"] = gap
+    frame.loc[::9, "children"] = np.nan
+    if isinstance(encoder, SimpleImputer):
+        encoder = encoder.set_params(missing_values=gap if gap is not None else np.nan)
+        frame["town"] = frame["town"].where(frame["town"].notna(), np.nan)
+        encoder = make_pipeline(encoder, OneHotEncoder(handle_unknown="ignore"))
+    model = table_model(encoder, ("town", "children", "work"), remainder="passthrough")
+    assert_exports_agree(model.fit(frame, y), frame)
+
+
+def test_a_table_inside_a_table(people):
+    frame, y = people
+    frame = frame.copy()
+    frame.loc[::7, "town"] = np.nan
+    first = ColumnTransformer(
+        [
+            ("texts", SimpleImputer(strategy="most_frequent"), make_column_selector(dtype_include=object)),
+            ("numbers", SimpleImputer(), make_column_selector(dtype_include=float)),
+        ]
+    )
+    second = ColumnTransformer(
+        [("encode", OneHotEncoder(), [0, 1]), ("scale", StandardScaler(), slice(2, None))]
+    )
+    model = make_pipeline(first, second, PSVC()).fit(frame, y)
+    assert_exports_agree(model, frame)
+    inner = ColumnTransformer([("encode", OneHotEncoder(), ["work"])], remainder="passthrough")
+    outer = ColumnTransformer([("inner", inner, ["work", "income"]), ("rest", "drop", ["town"])])
+    assert_exports_agree(make_pipeline(outer, PSVC()).fit(frame, y), frame)
+
+
+def test_columns_are_inputs_by_name(people):
+    frame, y = people
+    model = table_model(OneHotEncoder(), remainder="passthrough").fit(frame, y)
+    graph = to_onnx(model).graph
+    assert [value.name for value in graph.input] == [
+        *("age", "town", "income", "work"),
+        "decision_",  # an output is called so
+        "children",
+    ]
+    shapes = {len(value.type.tensor_type.shape.dim) for value in graph.input}
+    assert shapes == {2}
+    array = to_onnx(model, inputs="array").graph
+    assert [value.name for value in array.input] == ["X", "texts"]
+    only = table_model(OneHotEncoder()).fit(frame, y)
+    assert [value.name for value in to_onnx(only).graph.input] == ["age", "town", "work"]
+
+
+def test_columns_of_numbers_by_name_on_request(people):
+    frame, y = people
+    numbers = frame[["income", "decision"]]
+    model = make_pipeline(StandardScaler(), PSVC(kernel="laplacian")).fit(numbers, y)
+    assert [value.name for value in to_onnx(model).graph.input] == ["X"]
+    found = in_onnx(model, numbers, inputs="columns")
+    np.testing.assert_allclose(found["decision"], model.decision_function(numbers), atol=1e-9)
+    X, labels = several_classes("iris")
+    with pytest.raises(ValueError, match=r"no names .* inputs='array'"):
+        to_onnx(PSVC().fit(X, labels), inputs="columns")
+    with pytest.raises(ValueError, match="`inputs` must be"):
+        to_onnx(PSVC().fit(X, labels), inputs="frames")
+
+
+def test_an_unknown_category_without_a_number_has_no_decision(people):
+    frame, y = people
+    model = table_model(OrdinalEncoder()).fit(frame, y)
+    new = frame.head(5).assign(town="Ghent")
+    assert np.isnan(in_onnx(model, new)["decision"]).all()
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+class Every(SelectorMixin, StandardScaler):
+    """A selector of one's own that does something else."""
+
+    def transform(self, X):
+        return X
+
+    def _get_support_mask(self):
+        return np.ones(self.n_features_in_, dtype=bool)
+
+
+def test_what_is_refused_is_named_as_its_author_named_it(people):
+    frame, y = people
+    X = frame[["income", "decision"]]
+    power = Pipeline([("bend it", PowerTransformer()), ("model", PSVC())])
+    inside = ColumnTransformer(
+        [("few", Pipeline([("bins", KBinsDiscretizer(quantile_method="linear"))]), ["income"])]
+    )
+    for model, *mentioned in (
+        (power, "'bend it'", "PowerTransformer", "PCA", "StandardScaler", "get_support", "skl2onnx"),
+        (
+            Pipeline([("table", inside), ("model", PSVC())]),
+            "'table' > 'few' > 'bins' (KBinsDiscretizer)",
+        ),
+        (make_pipeline(FunctionTransformer(np.abs), PSVC()), "'functiontransformer'", "code"),
+        (make_pipeline(Every(), PSVC()), "'every' (Every)"),
+        (make_pipeline(MinMaxScaler(), NMF(1, max_iter=1000), PSVC()), "'nmf' (NMF)"),
+        (make_pipeline(MinMaxScaler(), Nystroem("chi2", n_components=5), PSVC()), "chi2", "rbf"),
+    ):
+        model.fit(X, y)
+        for export in (to_json, to_onnx):
+            with pytest.raises(UnsupportedModelError) as caught:
+                export(model)
+            assert_mentions(str(caught.value), *mentioned)
+
+
+def test_known_transformers_are_in_the_docs():
+    from export_checks import PAGE
+
+    page = PAGE.read_text()
+    for name in known_transformers():
+        assert name in page, f"docs/model-files.md does not name {name}"
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def test_operations_know_their_widths():
+    X, y = several_classes("wine")
+    for step in STEPS:
+        model = make_pipeline(step, "passthrough").fit(X, y)
+        operations = operations_of(named_steps_of(model))
+        assert width_after(operations, X.shape[1]) == model.transform(X).shape[1], step
+
+
+def test_versions_of_the_format():
+    X, y = several_classes("wine")
+    old = make_pipeline(StandardScaler(), SelectKBest(k=3), PSVC()).fit(X, y)
+    assert to_json(old)["version"] == 1  # readers of the first version understand it
+    new = make_pipeline(PCA(2), PSVC()).fit(X, y)
+    assert to_json(new)["version"] == 2
+    assert Branches([np.arange(2)], [[Products([(0, 1)])]]).version == 2
