@@ -7,7 +7,7 @@ from export_checks import assert_exports_agree, in_onnx
 from export_models import several_classes, words
 from messages import assert_mentions
 from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.decomposition import NMF, PCA, IncrementalPCA, TruncatedSVD
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_selection import (
     RFE,
@@ -99,7 +99,11 @@ def test_a_step_of_numbers(step):
 def test_steps_one_after_another():
     X, y = several_classes("wine")
     model = make_pipeline(
-        StandardScaler(), PolynomialFeatures(2), SelectKBest(k=30), PCA(5), Normalizer()
+        StandardScaler(),
+        PolynomialFeatures(2, include_bias=False),
+        SelectKBest(k=30),
+        PCA(5),
+        Normalizer(),
     )
     assert_exports_agree(make_pipeline(model, LinearPSVC()).fit(X, y), X)
 
@@ -110,7 +114,7 @@ def test_columns_passed_and_dropped():
         ColumnTransformer([("scale", StandardScaler(), [2, 0])], remainder="passthrough"),
         ColumnTransformer([("a", "passthrough", slice(1, 4)), ("b", "drop", [0])]),
         ColumnTransformer(
-            [("a", PCA(2), [True] * 5 + [False] * 8), ("b", "passthrough", -1)],
+            [("a", PCA(2), [True] * 5 + [False] * 8), ("b", "passthrough", [-1])],
             remainder=MinMaxScaler(),
             transformer_weights={"a": 0.5, "b": 2.0},
         ),
@@ -119,6 +123,7 @@ def test_columns_passed_and_dropped():
         assert_exports_agree(make_pipeline(columns, PSVC()).fit(X, y), X)
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 def test_what_is_missing():
     X, y = several_classes("wine")
     X = X[:, :5].copy()
@@ -133,18 +138,7 @@ def test_what_is_missing():
         (SimpleImputer(missing_values=-99), filled),
         (FeatureUnion([("i", SimpleImputer()), ("m", MissingIndicator())]), X),
     ):
-        with np.errstate(all="ignore"):
-            model = make_pipeline(step, PSVC()).set_params()
-            assert_exports_agree(_fitted(model, rows, y), rows)
-
-
-def _fitted(model, X, y):
-    """Fitted, without the warnings about columns that are never there."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(X, y)
+        assert_exports_agree(make_pipeline(step, PSVC()).fit(rows, y), rows)
 
 
 # --- texts ---------------------------------------------------------------------------------------
@@ -155,7 +149,9 @@ def people():
     """A frame of numbers, texts and gaps, and labels."""
     X, y = several_classes("wine")
     rng = np.random.default_rng(1)
-    town = rng.choice(["Aix", "Bonn", "Cork", "Delft", "Espoo"], len(y), p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    town = rng.choice(
+        ["Aix", "Bonn", "Cork", "Delft", "Espoo"], len(y), p=[0.4, 0.3, 0.2, 0.06, 0.04]
+    )
     frame = pd.DataFrame(
         {
             "age": np.where(rng.random(len(y)) < 0.1, np.nan, X[:, 0]),
@@ -252,7 +248,11 @@ def test_a_table_inside_a_table(people):
     frame.loc[::7, "town"] = np.nan
     first = ColumnTransformer(
         [
-            ("texts", SimpleImputer(strategy="most_frequent"), make_column_selector(dtype_include=object)),
+            (
+                "texts",
+                SimpleImputer(strategy="most_frequent"),
+                make_column_selector(dtype_include=object),
+            ),
             ("numbers", SimpleImputer(), make_column_selector(dtype_include=float)),
         ]
     )
@@ -325,14 +325,25 @@ def test_what_is_refused_is_named_as_its_author_named_it(people):
         [("few", Pipeline([("bins", KBinsDiscretizer(quantile_method="linear"))]), ["income"])]
     )
     for model, *mentioned in (
-        (power, "'bend it'", "PowerTransformer", "PCA", "StandardScaler", "get_support", "skl2onnx"),
+        (
+            power,
+            "'bend it'",
+            "PowerTransformer",
+            "PCA",
+            "StandardScaler",
+            "get_support",
+            "skl2onnx",
+        ),
         (
             Pipeline([("table", inside), ("model", PSVC())]),
             "'table' > 'few' > 'bins' (KBinsDiscretizer)",
         ),
         (make_pipeline(FunctionTransformer(np.abs), PSVC()), "'functiontransformer'", "code"),
         (make_pipeline(Every(), PSVC()), "'every' (Every)"),
-        (make_pipeline(MinMaxScaler(), NMF(1, max_iter=1000), PSVC()), "'nmf' (NMF)"),
+        (
+            make_pipeline(MinMaxScaler(), KBinsDiscretizer(quantile_method="linear"), PSVC()),
+            "'kbinsdiscretizer'",
+        ),
         (make_pipeline(MinMaxScaler(), Nystroem("chi2", n_components=5), PSVC()), "chi2", "rbf"),
     ):
         model.fit(X, y)

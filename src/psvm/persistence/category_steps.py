@@ -72,13 +72,18 @@ def of_ordinal_encoder(step: Step) -> list[Operation]:
     rare = getattr(encoder, "infrequent_categories_", [None] * len(encoder.categories_))
     strict = encoder.handle_unknown == "error"
     unknown = np.nan if strict else float(encoder.unknown_value)
-    known = [
-        _known_values(step, [one for one in column if not _is_missing(one)])
-        for column in encoder.categories_
-    ]
-    codes = [_codes(column, few) for column, few in zip(known, rare, strict=True)]
-    with_missing = [any(map(_is_missing, column)) for column in encoder.categories_]
-    missing = [float(encoder.encoded_missing_value) if one else unknown for one in with_missing]
+    known, codes, missing = [], [], []
+    for categories, few in zip(encoder.categories_, rare, strict=True):
+        given, gone = _split_missing(step, categories)
+        numbers = _codes([one for one in categories if not _is_nan(one)], few)
+        known.append(given)
+        codes.append(numbers[: given.size])
+        if gone is None:
+            missing.append(unknown)
+        elif _is_nan(gone):
+            missing.append(float(encoder.encoded_missing_value))
+        else:  # None is a category as others are, the last one
+            missing.append(float(numbers[-1]))
 
     def encode(places: Places) -> list[Operation]:
         return [
@@ -123,32 +128,38 @@ class _OneHotColumn:
     """How a OneHotEncoder numbers the categories of one column: frequent ones first."""
 
     def __init__(self, step: Step, categories: Any, rare: Any, drop: int | None) -> None:
-        given = list(categories)
-        gone = [j for j, one in enumerate(given) if _is_missing(one)]
-        if len(gone) > 1:
-            raise step.refused(
-                "cannot be exported: a column has two kinds of missing values, None and NaN, as "
-                "categories. Impute first, or use one kind."
-            )
-        code = _codes(np.array(given, dtype=object), rare)
+        self.known, gone = _split_missing(step, categories)
+        code = _codes(list(categories), rare)
         self.every_code = np.unique(code)
-        self.known = _known_values(step, [one for one in given if not _is_missing(one)])
-        self.codes = np.delete(code, gone)
+        self.codes = code[: self.known.size]  # what is missing is the last category
         grouped = rare is not None
         to_rare = grouped and step.estimator.handle_unknown in ("infrequent_if_exist", "warn")
         self.unknown = float(code.max()) if to_rare else -1.0
-        self.missing = float(code[gone[0]]) if gone else self.unknown
+        self.missing = self.unknown if gone is None else float(code[-1])
         self.dropped = [] if drop is None else [int(code[int(drop)])]
-        self.plain = not gone and not grouped
+        self.plain = gone is None and not grouped
 
 
-def _codes(categories: Values, rare: Any) -> npt.NDArray[np.float64]:
+_NONE = object()  # stands for None, which says that nothing is missing
+
+
+def _split_missing(step: Step, categories: Any) -> tuple[Values, Any]:
+    """The categories of a column, and the missing one: NaN, `_NONE`, or None if there is none."""
+    gone = [one for one in categories if _is_missing(one)]
+    if len(gone) > 1:
+        raise step.refused(
+            "cannot be exported: a column has two kinds of missing values, None and NaN, as "
+            "categories. Impute first, or use one kind."
+        )
+    known = _known_values(step, [one for one in categories if not _is_missing(one)])
+    return known, None if not gone else gone[0] if _is_nan(gone[0]) else _NONE
+
+
+def _codes(categories: list[Any], rare: Any) -> npt.NDArray[np.float64]:
     """Numbers of categories: frequent ones in order, then the same for all rare ones."""
     few = set() if rare is None else {one for one in rare.tolist() if not _is_missing(one)}
     lost = rare is not None and any(map(_is_missing, rare.tolist()))
-    is_rare = np.array(
-        [lost if _is_missing(one) else one in few for one in categories.tolist()], dtype=bool
-    )
+    is_rare = np.array([lost if _is_missing(one) else one in few for one in categories], dtype=bool)
     codes = np.cumsum(~is_rare) - 1.0
     codes[is_rare] = (~is_rare).sum()
     return np.asarray(codes, dtype=np.float64)
@@ -179,6 +190,10 @@ def _is_missing(value: Any) -> bool:
     """Whether it is None, NaN or pandas's NA."""
     if value is None or type(value).__name__ == "NAType":
         return True
+    return _is_nan(value)
+
+
+def _is_nan(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
