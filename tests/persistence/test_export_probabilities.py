@@ -1,5 +1,7 @@
 """Probabilities: ONNX and JSON give those of PSVCCV and CalibratedClassifierCV."""
 
+import warnings
+
 import numpy as np
 import pytest
 from export_checks import assert_exports_agree, assert_same, expected_of, in_json, in_onnx
@@ -77,9 +79,8 @@ def test_a_class_that_a_fold_lacks():
     folds = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
     few = np.where(y == "oak", "ash", y)
     few[:6] = "zinc"  # in the training part of the first fold only
-    with np.testing.suppress_warnings() as quiet:
-        quiet.filter(UserWarning)
-        quiet.filter(RuntimeWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         model = CalibratedClassifierCV(PSVC(), cv=folds).fit(X, few)
     sizes = [len(member.estimator.classes_) for member in model.calibrated_classifiers_]
     assert len(set(sizes)) == 2
@@ -91,11 +92,9 @@ def test_a_class_that_a_fold_lacks():
 def test_a_search_has_curves_for_its_problems():
     X, y = data("wine")
     search = PSVCCV((1,), (1,), (0.1,), cv=2).fit(X, y)
-    found = of_search(search._calibration)
+    found, sigmoids = of_search(search._calibration), search._calibration.sigmoids
     assert found.combined == "pairs coupled"
-    assert [curve.slope for curve in found.curves] == [
-        s.slope for s in search._calibration.sigmoids
-    ]
+    assert [curve.slope for curve in found.curves] == [one.slope for one in sigmoids]
 
 
 def test_what_has_no_place_is_said(tmp_path):
