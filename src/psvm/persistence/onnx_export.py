@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,13 @@ from psvm.persistence.decision_rule import DecisionRule, ExportedModel, exported
 from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_decisions import problem_values, votes
 from psvm.persistence.onnx_graph import Graph, Rows
-from psvm.persistence.onnx_inputs import Inputs, by_columns, input_names, input_rows
+from psvm.persistence.onnx_inputs import (
+    OUTPUTS,
+    Inputs,
+    by_columns,
+    input_names,
+    input_rows,
+)
 from psvm.persistence.onnx_kernels import check_digits
 from psvm.rows.prediction import KernelModel
 
@@ -146,7 +153,9 @@ def _model_of(graph: Graph, exported: ExportedModel, one_by_one: bool) -> Any:
     return model
 
 
-def model_outputs(graph: Graph, exported: ExportedModel, rows: Rows) -> list[Any]:
+def model_outputs(
+    graph: Graph, exported: ExportedModel, rows: Rows, names: Mapping[str, str] | None = None
+) -> list[Any]:
     """Add everything from the columns of the rows to the outputs.
 
     Parameters
@@ -157,6 +166,8 @@ def model_outputs(graph: Graph, exported: ExportedModel, rows: Rows) -> list[Any
         The model.
     rows : Rows
         Its columns, before preprocessing.
+    names : mapping of str to str, optional
+        Other names for the outputs.
 
     Returns
     -------
@@ -166,11 +177,12 @@ def model_outputs(graph: Graph, exported: ExportedModel, rows: Rows) -> list[Any
     info = graph.onnx.helper.make_tensor_value_info
     kind = graph.onnx.helper.np_dtype_to_tensor_dtype(graph.dtype)
     k = exported.classes.size
+    called = {name: name for name in OUTPUTS} | dict(names or {})
     for operation in exported.operations:
         rows = operation.onnx(graph, rows)
     parts = [_rule_outputs(graph, rule, rows, not exported.operations) for rule in exported.rules]
     classes, label_type = _labels(graph, exported.classes)
-    outputs = [info("label", label_type, ["n"])]
+    outputs = [info(called["label"], label_type, ["n"])]
     mean: str | None
     if exported.averaged:
         total = graph.op("Sum", *(str(part.probabilities) for part in parts))
@@ -182,12 +194,12 @@ def model_outputs(graph: Graph, exported: ExportedModel, rows: Rows) -> list[Any
         decision, shape = part.decision, ["n", part.n_decisions]
         if k == 2:
             decision, shape = graph.op("Squeeze", decision, graph.integers([1])), ["n"]
-        graph.cast(decision, graph.dtype, output="decision")
-        outputs.append(info("decision", kind, shape))
-    graph.op("Gather", classes, number, axis=0, output="label")
+        graph.cast(decision, graph.dtype, output=called["decision"])
+        outputs.append(info(called["decision"], kind, shape))
+    graph.op("Gather", classes, number, axis=0, output=called["label"])
     if mean is not None:
-        graph.cast(mean, graph.dtype, output="probabilities")
-        outputs.append(info("probabilities", kind, ["n", k]))
+        graph.cast(mean, graph.dtype, output=called["probabilities"])
+        outputs.append(info(called["probabilities"], kind, ["n", k]))
     return outputs
 
 

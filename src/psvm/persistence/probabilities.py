@@ -235,7 +235,10 @@ def of_calibrators(step: Step, member: Any) -> Probabilities:
     if k == 2:
         return Probabilities("scores", curves, [1], k, "two classes")
     classes = np.searchsorted(member.classes, member.estimator.classes_).tolist()
-    return Probabilities("scores", curves, classes, k, "shares")
+    # A model that was shown two of the classes has one score, and scikit-learn takes that for the
+    # first of them.
+    count = 1 if len(classes) == 2 else len(classes)
+    return Probabilities("scores", curves[:count], classes[:count], k, "shares")
 
 
 def _curve(calibrator: Any) -> Curve:
