@@ -30,6 +30,7 @@ _NOT_IN_MODELS = {
     "bounds",
     "cli",
     "data",
+    "explaining",
     "paper",
     "persistence",
     "plotting",
