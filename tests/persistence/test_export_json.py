@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,6 +101,15 @@ def test_file_is_plain_json_with_every_digit(tmp_path):
     found = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert found == to_json(model)
     assert found["problems"][0]["intercept"] == model.intercept_[0]
+
+
+def test_a_document_of_the_first_version_is_read(evaluate):
+    """It was written before there was a second one."""
+    before = json.loads((Path(__file__).parent / "written_before" / "table.json").read_text())
+    assert before["model"]["version"] == 1
+    found = [evaluate(before["model"], row) for row in before["rows"]]
+    assert [label for label, _, _ in found] == before["labels"]
+    np.testing.assert_allclose([f for _, f, _ in found], before["decisions"], atol=1e-12)
 
 
 # --- choosing by the ending ----------------------------------------------------------------------

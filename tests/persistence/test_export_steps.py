@@ -36,6 +36,7 @@ from sklearn.preprocessing import (
     PowerTransformer,
     StandardScaler,
 )
+from small_data import data_dir
 
 from psvm import PSVC, LinearPSVC
 from psvm.persistence import UnsupportedModelError, to_json, to_onnx
@@ -76,8 +77,8 @@ STEPS = [
     Nystroem("polynomial", degree=2, coef0=0.5, gamma=0.1, n_components=20, random_state=0),
     Nystroem("sigmoid", gamma=0.02, n_components=20, random_state=0),
     Nystroem("rbf", kernel_params={"gamma": 0.3}, n_components=20, random_state=0),
-    Nystroem("linear", n_components=10, random_state=0),
-    Nystroem("cosine", n_components=10, random_state=0),
+    Nystroem("linear", n_components=6, random_state=0),
+    Nystroem("cosine", n_components=6, random_state=0),
     RBFSampler(gamma=0.1, n_components=40, random_state=0),
     FeatureUnion(
         [("pca", PCA(2)), ("best", SelectKBest(k=2)), ("none", "drop"), ("all", "passthrough")],
@@ -94,6 +95,17 @@ def test_a_step_of_numbers(step):
     X[0] = 0.0  # no norm to divide by
     model = make_pipeline(step, PSVC(gamma=0.1)).fit(X[:90], words(y[:90]))
     assert_exports_agree(model, X)
+    rough = in_onnx(model, X, "float32", arithmetic="float32")["decision"]
+    np.testing.assert_allclose(rough, model.decision_function(X), atol=2e-3)
+
+
+def test_too_few_digits_are_said():
+    X, y = several_classes("wine")
+    features = Nystroem("linear", n_components=20, random_state=0)  # of 8 features
+    model = make_pipeline(features, PSVC()).fit(X[:, :8], y)
+    with pytest.raises(UnsupportedModelError, match="arithmetic='float64'"):
+        to_onnx(model, arithmetic="float32")
+    assert_exports_agree(model, X[:, :8])
 
 
 def test_steps_one_after_another():
@@ -295,6 +307,62 @@ def test_an_unknown_category_without_a_number_has_no_decision(people):
     model = table_model(OrdinalEncoder()).fit(frame, y)
     new = frame.head(5).assign(town="Ghent")
     assert np.isnan(in_onnx(model, new)["decision"]).all()
+
+
+def test_numbers_as_categories_as_float32_holds_them():
+    X, y = several_classes("wine")
+    X = np.round(X[:, :3], 1)  # tenths, which float32 rounds
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), PSVC()).fit(X, y)
+    assert not (X.astype("float32") == X).all()
+    found = in_onnx(model, X, "float32")
+    np.testing.assert_allclose(found["decision"], model.decision_function(X), atol=1e-5)
+    ordered = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    model = make_pipeline(ordered, PSVC()).fit(X, y)
+    found = in_onnx(model, X, "float32")
+    np.testing.assert_allclose(found["decision"], model.decision_function(X), atol=1e-5)
+    numbers = 2.0**24 + np.arange(len(y))[:, None] % 3
+    model = make_pipeline(OneHotEncoder(), PSVC()).fit(numbers, y)
+    with pytest.raises(UnsupportedModelError, match="float64"):
+        to_onnx(model)
+    np.testing.assert_allclose(
+        in_onnx(model, numbers)["decision"], model.decision_function(numbers), atol=1e-9
+    )
+
+
+def test_a_norm_beside_texts(people):
+    """Operators have other forms in the opset that knows texts."""
+    frame, y = people
+    table = ColumnTransformer(
+        [("n", Normalizer("max"), ["income", "decision"]), ("t", OneHotEncoder(), ["work"])]
+    )
+    assert_exports_agree(make_pipeline(table, PSVC()).fit(frame, y), frame)
+
+
+@pytest.mark.parametrize("name", ["titanic", "german_credit", "penguins", "toronto_arrests"])
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_real_tables(name):
+    folder = data_dir()
+    if folder is None or not (folder / "study" / f"{name}.parquet").exists():
+        pytest.skip("no shared data: set PSVM_DATA_DIR")
+    frame = pd.read_parquet(folder / "study" / f"{name}.parquet").sample(300, random_state=0)
+    y = frame.pop(frame.columns[-1]).astype(str).to_numpy()
+    numbers = frame.select_dtypes("number").columns
+    texts = [column for column in frame if column not in numbers]
+    frame = frame.astype(dict.fromkeys(numbers, float) | dict.fromkeys(texts, object))
+    frame[texts] = frame[texts].where(frame[texts].notna(), np.nan)
+    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=6)
+    table = ColumnTransformer(
+        [
+            ("texts", encoder, texts),
+            (
+                "numbers",
+                make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+                numbers,
+            ),
+        ]
+    )
+    model = make_pipeline(table, PSVC(p=1.5)).fit(frame[:200], y[:200])
+    assert_exports_agree(model, frame[200:])
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_graph import Graph
 from psvm.persistence.operations import Array, Operation, Origin, listed
 
@@ -94,7 +95,7 @@ class OneHot(Operation):
 
     def _on_matrix(self, graph: Graph, rows: str) -> str:
         columns = [
-            graph.op("Equal", graph.columns(rows, [j]), graph.values(known))
+            is_equal(graph, graph.columns(rows, [j]), known)
             for j, known in enumerate(self.categories)
             if known.size
         ]
@@ -125,8 +126,7 @@ class Codes(Operation):
             missing, unknown = (graph.number(float(one[j])) for one in (self.missing, self.unknown))
             found = graph.op("Where", gone, missing, unknown)
             if known.size:
-                equal = graph.op("Equal", column, graph.values(known))
-                equal = graph.cast(equal, graph.arithmetic)
+                equal = graph.cast(is_equal(graph, column, known), graph.arithmetic)
                 code = graph.op("MatMul", equal, graph.array(codes[:, None]))
                 is_known = graph.op("Greater", graph.row_sums(equal), graph.number(0.0))
                 found = graph.op("Where", is_known, code, found)
@@ -140,7 +140,27 @@ def is_missing(graph: Graph, rows: str, texts: bool, marker: float | str | None)
         return graph.op("Equal", rows, graph.texts([str(marker or "")]))
     if marker is None:
         return graph.op("IsNaN", rows)
-    return graph.op("Equal", rows, graph.number(float(marker)))
+    return is_equal(graph, rows, np.array([float(marker)]))
+
+
+def is_equal(graph: Graph, rows: str, values: Values) -> str:
+    """Add whether entries equal values; numbers as the type holds them in which rows come in."""
+    if holds_texts(values):
+        return graph.op("Equal", rows, graph.texts(values.tolist()))
+    kind = min(graph.dtype, graph.arithmetic, key=lambda dtype: dtype.itemsize)
+    rounded = values.astype(kind)
+    if np.unique(rounded).size < values.size:
+        raise UnsupportedModelError(
+            f"Some numbers that are categories are the same in {kind.name}, for instance "
+            f"{_same(values, rounded)}; use dtype='float64' and arithmetic='float64'."
+        )
+    return graph.op("Equal", graph.cast(rows, kind), graph.constant(rounded))
+
+
+def _same(values: Values, rounded: Values) -> list[float]:
+    """Values that have become one."""
+    found, counts = np.unique(rounded, return_counts=True)
+    return [float(value) for value in values[rounded == found[counts.argmax()]]]
 
 
 def holds_texts(values: Values) -> bool:

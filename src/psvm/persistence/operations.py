@@ -16,12 +16,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_graph import Graph, Rows
 from psvm.persistence.onnx_kernels import kernel_values
 from psvm.rows.kernel import Kernel
 
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
+
+
+# Rounding errors of float32 so many times are a thousandth.
+_MOST_AMPLIFIED = 2.0**13
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,13 @@ class Project(Operation):
         return int(self.matrix.shape[1])
 
     def _on_matrix(self, graph: Graph, rows: str) -> str:
+        size = float(np.abs(self.matrix).sum(axis=0).max(initial=0.0))
+        if graph.arithmetic == np.float32 and size > _MOST_AMPLIFIED:
+            raise UnsupportedModelError(
+                f"A step multiplies rounding errors by up to {size:.0e} (as Nystroem does where its "
+                "components depend on each other), which leaves float32 no digits; use "
+                "arithmetic='float64'."
+            )
         return graph.op("MatMul", rows, graph.array(self.matrix))
 
 
