@@ -288,6 +288,19 @@ def test_columns_are_inputs_by_name(people):
     assert [value.name for value in to_onnx(only).graph.input] == ["age", "town", "work"]
 
 
+def test_names_that_are_taken(people):
+    frame, y = people
+    frame = frame[["town", "work", "income", "age"]].fillna(0.0)
+    frame.columns = ["label", "label_", "psvm.add_1", "add_1"]
+    encoder = ColumnTransformer(
+        [("texts", OneHotEncoder(), ["label", "label_"])], remainder="passthrough"
+    )
+    model = make_pipeline(encoder, PSVC()).fit(frame, y)
+    names = [value.name for value in to_onnx(model).graph.input]
+    assert names == ["label__", "label_", "_psvm.add_1", "add_1"]
+    assert_exports_agree(model, frame)
+
+
 def test_columns_of_numbers_by_name_on_request(people):
     frame, y = people
     numbers = frame[["income", "decision"]]

@@ -25,7 +25,7 @@ def by_columns(exported: ExportedModel, inputs: Inputs) -> bool:
 
 
 def input_names(exported: ExportedModel, columns: list[int]) -> list[str]:
-    """The names of inputs of single columns: theirs, and "_" where that is an output's.
+    """The names of inputs of single columns: theirs, with "_" behind what is taken.
 
     Parameters
     ----------
@@ -39,13 +39,15 @@ def input_names(exported: ExportedModel, columns: list[int]) -> list[str]:
     list of str
     """
     every = exported.feature_names or []
-    found = []
-    for j in columns:
-        name = every[j]
-        while name in OUTPUTS or name.startswith("psvm.") or name in every[:j] or not name:
+    taken: set[str] = set(OUTPUTS)
+    found = {}
+    for j, own in enumerate(every):
+        name = f"_{own}" if own.startswith("psvm.") else own  # names inside the graph begin so
+        while not name or name in taken or (name != own and name in every):
             name = f"{name}_"
-        found.append(name)
-    return found
+        taken.add(name)
+        found[j] = name
+    return [found[j] for j in columns]
 
 
 def input_rows(graph: Graph, exported: ExportedModel, one_by_one: bool) -> tuple[Rows, list[Any]]:

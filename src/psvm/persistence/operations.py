@@ -152,8 +152,8 @@ class Project(Operation):
         size = float(np.abs(self.matrix).sum(axis=0).max(initial=0.0))
         if graph.arithmetic == np.float32 and size > _MOST_AMPLIFIED:
             raise UnsupportedModelError(
-                f"A step multiplies rounding errors by up to {size:.0e} (as Nystroem does where its "
-                "components depend on each other), which leaves float32 no digits; use "
+                f"A step multiplies rounding errors by up to {size:.0e}, which leaves float32 no "
+                "digits (Nystroem does so where its components depend on each other); use "
                 "arithmetic='float64'."
             )
         return graph.op("MatMul", rows, graph.array(self.matrix))
