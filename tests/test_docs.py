@@ -3,6 +3,7 @@
 import importlib
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ def test_example_runs_as_pasted(code, printed, capsys):
         if re.search(rf"^import {package}$", code, re.M):
             pytest.importorskip(package)
     exec(compile(code, "example", "exec"), {"__name__": "__main__"})
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     if printed:
         assert capsys.readouterr().out == printed
 
