@@ -36,6 +36,7 @@ ROOMS = {
     "estimators": ESTIMATORS,
     "search": SEARCH,
     "bounds": ROWS,
+    "explaining": SEARCH,
     "data": {"data"},
     "persistence": SEARCH | {"persistence"},
     "plotting": SEARCH | {"plotting", "bounds"},

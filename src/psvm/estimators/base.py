@@ -189,6 +189,24 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.history_ = [one.history for one in solved]
         self.n_iter_ = np.array([one.n_iter for one in solved], dtype=np.int32)
 
+    # --- copies and files ------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The status by name: skops makes objects without their constructor, and an Enum has no
+        # members but its own.
+        state = dict(super().__getstate__())
+        if "status_" in state:
+            state["status_"] = [
+                one.name if isinstance(one, Status) else one for one in state["status_"]
+            ]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "status_" in state:
+            found = [Status[one] if isinstance(one, str) else one for one in state["status_"]]
+            state = {**state, "status_": found}
+        super().__setstate__(state)
+
     # --- predict ---------------------------------------------------------------------------------
 
     def _problem_decisions(self, X: Any) -> Array:
