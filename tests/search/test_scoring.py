@@ -76,7 +76,7 @@ def scorer_of(problem, scorer, parameters=None):
     return HeldOutScorer(
         problem,
         scorer,
-        problem.X,
+        problem.prepared[0].X,
         problem.classes[problem.codes],
         parameters or {},
         decision_function_shape="ovr",

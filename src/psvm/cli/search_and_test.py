@@ -23,8 +23,8 @@ def tune_model(
     rows : Split
         What to search on and to test with.
     scale, impute : bool
-        As for :func:`with_preprocessing`; what is learned of the columns (means, medians) is
-        learned from all training rows, not in each fold.
+        As for :func:`with_preprocessing`; what is learned of the columns (means, medians,
+        categories) is learned in every fold from its own training rows.
     quiet : bool
         Whether to show no progress.
 
@@ -33,18 +33,20 @@ def tune_model(
     Fitted
     """
     search.set_params(verbose=int(not quiet and sys.stderr.isatty()))
-    model = with_preprocessing(search, rows.train, scale=scale, impute=impute)
+    pipeline = with_preprocessing(search, rows.train, scale=scale, impute=impute)
+    if pipeline is not search:
+        search.set_params(preprocessor=pipeline[:-1])
     began = time.perf_counter()
-    model.fit(rows.train.X, rows.train.y)
+    search.fit(rows.train.X, rows.train.y)
     seconds = time.perf_counter() - began
     search.set_params(verbose=0)
     facts = {
-        **facts_of(model, rows.train, rows, seconds),
+        **facts_of(search, rows.train, rows, seconds),
         "best_parameters": _in_order(search.best_params_),
         "best_score": float(search.best_score_),
         "search": _table(search.cv_results_, int(search.best_index_)),
     }
-    return Fitted(model, facts)
+    return Fitted(search, facts)
 
 
 def _table(results: dict[str, Any], chosen: int) -> list[dict[str, Any]]:

@@ -4,8 +4,10 @@
 module             what it does
 =================  ==============================================================================
 ``estimator``      PSVCCV: parameters, validation, fitted attributes
+``settings``       its parameters, checked
 ``grid``           the cells, and the grids that follow from the data
 ``folds``          the splits as binary problems
+``preparation``    fits the preprocessor for every split
 ``problem``        rows, classes, cells and splits, as all parts see them
 ``engines``        which engine solves the cells
 ``explore``        the search from the first cell to the choice
@@ -13,6 +15,7 @@ module             what it does
 ``gram``           fills these matrices within a limit of memory
 ``row_search``     solves cells by whole fits: linear models, and matrices that do not fit
 ``matrix_first``   solves linear cells on a matrix, the hard ones by whole fits
+``models``         what fits one cell, and the chosen one to all rows
 ``board``          answers for held-out rows, and what an engine is
 ``scoring``        scores of these answers by any scorer
 ``table``          scores, the rules that choose, ``cv_results_``
