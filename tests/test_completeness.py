@@ -52,6 +52,7 @@ SEEN_THROUGH = {
     "plotting/learning_process": "plotting/test_displays.py",
     "plotting/loss": "plotting/test_displays.py",
     "rows/blocks": "estimators/test_linear_blocks.py",
+    "search/models": "search/test_refit.py",
 }
 
 

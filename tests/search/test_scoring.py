@@ -106,7 +106,7 @@ def test_what_a_scorer_sees():
 
     def look(model, X, y):
         seen.append(model.params_)
-        assert X.shape == (20, problem.X.shape[1])
+        assert X.shape == (20, problem.prepared[0].X.shape[1])
         assert model.classes_.tolist() == ["a", "b", "c"]
         decision, probabilities = model.decision_function(X), model.predict_proba(X)
         assert decision.shape == probabilities.shape == (20, 3)

@@ -304,7 +304,7 @@ def check_features(estimator: Any, X: Any) -> Any:
 
 
 def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
-    """X, y and features for the linear solvers: rows of X contiguous, its entries finite and of sane range.
+    """X, y and features for the linear solvers: contiguous rows, entries finite, of sane range.
 
     A C-ordered float32 or float64 array or memmap is not copied.
     """

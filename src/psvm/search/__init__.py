@@ -19,11 +19,13 @@ module             what it does
 ``board``          answers for held-out rows, and what an engine is
 ``scoring``        scores of these answers by any scorer
 ``table``          scores, the rules that choose, ``cv_results_``
+``edges``          choices at the edge of the grid
 ``calibration``    probabilities from held-out answers
 ``watch``          progress and callbacks
 =================  ==============================================================================
 """
 
+from psvm.search.edges import GridEdgeWarning
 from psvm.search.estimator import PSVCCV
 
-__all__ = ["PSVCCV"]
+__all__ = ["PSVCCV", "GridEdgeWarning"]

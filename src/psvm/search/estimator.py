@@ -18,6 +18,7 @@ from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.estimators.labels import encode_labels, weights_for_all
 from psvm.estimators.svc import KernelParameter
 from psvm.search.calibration import Calibration
+from psvm.search.edges import edges_of, warn_of_edges
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
 from psvm.search.folds import make_fold, read_splits
@@ -362,6 +363,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             watch.close()
             warn_of_gaps(explorer.table.gap, COARSE)
             warn_of_scores(explorer.table)
+            warn_of_edges(edges_of(explorer.table.results(), explorer.chosen))
             start = time.perf_counter()
             model = refitted(self, explorer, final, y, sample_weight) if self.refit else None
             seconds = time.perf_counter() - start

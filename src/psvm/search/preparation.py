@@ -124,7 +124,7 @@ class Preparation:
         """What a method of the preprocessor returns; its errors say where they come from."""
         try:
             return method(*given, **metadata)
-        except MemoryError:
+        except (MemoryError, Warning):
             raise
         except Exception as error:
             name = type(self.preprocessor).__name__
