@@ -89,6 +89,7 @@ def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, A
         "names": names,
         "rows": table[:ROWS],
         "pictures": _pictures(search, names),
+        "remarks": facts["remarks"],
         "judged": judged,
         "scores": {
             "rows": f"{scores['rows']:,}",

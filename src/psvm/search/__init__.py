@@ -8,6 +8,7 @@ module             what it does
 ``grid``           the cells, and the grids that follow from the data
 ``folds``          the splits as binary problems
 ``preparation``    fits the preprocessor for every split
+``posed``          from the data of a fit to its problem
 ``problem``        rows, classes, cells and splits, as all parts see them
 ``engines``        which engine solves the cells
 ``explore``        the search from the first cell to the choice

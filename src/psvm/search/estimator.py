@@ -15,23 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.estimators.labels import encode_labels, weights_for_all
 from psvm.estimators.svc import KernelParameter
 from psvm.search.calibration import Calibration
 from psvm.search.edges import edges_of, warn_of_edges
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
-from psvm.search.folds import make_fold, read_splits
-from psvm.search.models import model_of, refitted
-from psvm.search.preparation import FinalRows, Preparation, check_raw_rows, prepare
-from psvm.search.problem import SearchProblem
-from psvm.search.routing import (
-    routed_in_fit,
-    routed_in_score,
-    routed_to_preprocessor,
-    router_of,
-)
-from psvm.search.scoring import HeldOutScorer
+from psvm.search.models import refitted
+from psvm.search.posed import pose
+from psvm.search.preparation import FinalRows
+from psvm.search.routing import routed_in_score, router_of
 from psvm.search.settings import check_scorer, check_settings
 from psvm.search.table import warn_of_gaps, warn_of_scores
 from psvm.search.watch import SearchWatch
@@ -293,59 +285,14 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         settings = check_settings(self)
         end = np.inf if settings.max_time is None else time.monotonic() + settings.max_time
-        given = X
-        seen: check.SeenFeatures | None
-        if self.preprocessor is None:
-            seen, X, y = check.check_data(self, X, y)
-            check.check_kernel_input(self.kernel, X)
-            X = X.toarray() if self.kernel == "precomputed" and hasattr(X, "toarray") else X
-        else:
-            seen, X, y = check_raw_rows(self, X, y)
-        weight = check.check_weights(sample_weight, y.size)
-        labels = encode_labels(y, weight, self.class_weight, 1.0)
-        preparation: Preparation | None = None
-        final = FinalRows(None, given, X)
-        if self.preprocessor is not None:
-            metadata = routed_to_preprocessor(self, sample_weight, params)
-            preparation = Preparation(self.preprocessor, X, y, metadata, model_of(self))
-            final = preparation.of_all_rows()
-        grid = settings.grid.over(self.kernel, final.X, weight)
-        weight = weights_for_all(y, weight, self.class_weight, grid.C)
-        labels = encode_labels(y, weight, self.class_weight, 1.0)
-        routed = routed_in_fit(self, settings.scorer, sample_weight, weight, params)
-        coded = model_of(self, labels.classes)
-        splits = settings.splitter(y).split(X, y, **routed.splitter)
-        folds = [
-            make_fold(number, train, test, coded.class_weight, labels.codes, weight)
-            for number, (train, test) in enumerate(read_splits(splits, y.size))
-        ]
-        problem = SearchProblem(
-            kernel=settings.kernel,
-            prepared=prepare(preparation, final.X, folds, end),
-            codes=labels.codes,
-            classes=labels.classes,
-            weight=weight,
-            grid=grid,
-            folds=folds,
-            multi_class=self.multi_class,
-            fit_intercept=bool(self.fit_intercept),
-        )
-        accuracy = self.scoring is None or self.scoring == "accuracy"
-        scorer = HeldOutScorer(
-            problem,
-            None if accuracy else settings.scorer,
-            X if problem.precomputed else given,
-            y,
-            routed.scorer,
-            decision_function_shape=self._shape,
-            symmetric=self.class_weight is None,
-        )
-        watch = SearchWatch(self, X, y)
+        posed = pose(self, settings, X, y, sample_weight, params, end)
+        problem, scorer, final = posed.problem, posed.scorer, posed.final
+        watch = SearchWatch(self, posed.X, posed.y)
         explorer = Explorer(
             problem=problem,
             engines=choose_engines(
                 problem,
-                coded,
+                posed.model,
                 tol=FINE,
                 cache_bytes=settings.cache_bytes,
                 threads=settings.threads,
@@ -365,26 +312,23 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             warn_of_scores(explorer.table)
             warn_of_edges(edges_of(explorer.table.results(), explorer.chosen))
             start = time.perf_counter()
-            model = refitted(self, explorer, final, y, sample_weight) if self.refit else None
+            model = None
+            if self.refit:
+                model = refitted(self, explorer, final, posed.y, sample_weight)
             seconds = time.perf_counter() - start
         except KeyboardInterrupt:
             if self.on_interrupt == "keep" and explorer.searched:
                 with all_or_nothing(self):
-                    self._store_search(seen, settings.scorer, explorer, final, held_out)
+                    self._store_search(posed.seen, settings.scorer, explorer, final, held_out)
             raise
         finally:
             watch.close()
         with all_or_nothing(self):
-            self._store_search(seen, settings.scorer, explorer, final, held_out)
+            self._store_search(posed.seen, settings.scorer, explorer, final, held_out)
             if model is not None:
                 self.best_estimator_, self.refit_time_ = model, seconds
             watch.end()
         return self
-
-    @property
-    def _shape(self) -> str:
-        """The shape of decision values that the final model has."""
-        return "ovr" if self.kernel == "linear" else self.decision_function_shape
 
     def _store_search(
         self,

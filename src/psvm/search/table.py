@@ -107,8 +107,8 @@ def standard_error(score: Array, cell: int) -> float:
 
 def within_one_error(score: Array, leader: int) -> npt.NDArray[np.intp]:
     """The finished cells whose mean score is within one standard error of the leader's."""
-    mean = np.nan_to_num(score.mean(axis=1), nan=-np.inf)
-    return np.flatnonzero(mean >= mean[leader] - standard_error(score, leader) - EQUAL)
+    mean, least = score.mean(axis=1), score[leader].mean() - standard_error(score, leader)
+    return np.flatnonzero(np.isfinite(mean) & (mean >= least - EQUAL))
 
 
 def split_scores(results: Mapping[str, Any]) -> Array:
