@@ -107,12 +107,12 @@ def test_what_is_said_of_the_choice(words, tmp_path, capfd):
 
 
 def test_the_simpler_combination_is_the_one_that_the_rule_takes(tmp_path, capfd):
-    from sklearn.datasets import load_breast_cancer
+    from sklearn.datasets import load_wine
 
-    X, y = load_breast_cancer(return_X_y=True)
-    pl.DataFrame(X[:, :10]).with_columns(sick=pl.Series(y)).write_csv(tmp_path / "t.csv")
-    words = ["tune", str(tmp_path / "t.csv"), "-t", "sick", "-o", str(tmp_path / "m")]
-    words += ["--ps", "1,2", "--Cs", "1,10,100", "--gammas", "0.02,0.1"]
+    X, y = load_wine(return_X_y=True)
+    pl.DataFrame(X[:, :10]).with_columns(grape=pl.Series(y)).write_csv(tmp_path / "t.csv")
+    words = ["tune", str(tmp_path / "t.csv"), "-t", "grape", "-o", str(tmp_path / "m")]
+    words += ["--ps", "1,2", "--Cs", "1,10,100", "--gammas", "0.02,0.1", "--cv", "3"]
     assert main([*words, "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     simpler = found["simpler"]
