@@ -135,7 +135,7 @@ def report(records: list[Record], on_noise: list[Record], machine: Record) -> li
         "",
         *environment_lines(machine),
         "",
-        f"StandardScaler and SelectKBest(k={FEATURES}), 5 folds × 6 C × 5 gamma, without the refit.",
+        f"StandardScaler, SelectKBest(k={FEATURES}), 5 folds × 6 C × 5 gamma, without the refit.",
         "",
         *table(head, rows),
         f"Geometric mean against GridSearchCV of the pipeline at p = 1: "

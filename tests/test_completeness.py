@@ -49,6 +49,7 @@ SEEN_THROUGH = {
     "persistence/soundness": "persistence/test_safety.py",
     "persistence/summary": "persistence/test_model_file.py",
     "plotting/canvas": "plotting/test_displays.py",
+    "plotting/cell_text": "plotting/test_selection.py",
     "plotting/convergence": "plotting/test_displays.py",
     "plotting/learning_process": "plotting/test_displays.py",
     "plotting/loss": "plotting/test_displays.py",
