@@ -32,6 +32,7 @@ SEEN_THROUGH = {
     "cli/search_report": "cli/test_tune.py",
     "cli/show": "cli/test_terminal.py",
     "estimators/callbacks": "estimators/test_scikit_learn.py",
+    "estimators/kernel_input": "estimators/test_callable_kernels.py",
     "estimators/linear_svc": "estimators/test_linear_oracle.py",
     "estimators/path_result": "estimators/test_path.py",
     "estimators/validation": "estimators/test_wrong_input.py",

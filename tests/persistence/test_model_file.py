@@ -345,7 +345,7 @@ def test_info_tells_of_the_model_without_loading_it(tmp_path):
     path = tmp_path / "m.psvm"
     save(model, path)
     told = info(path)
-    assert told["format_version"] == 2
+    assert told["format_version"] == 3
     assert told["bytes"] == path.stat().st_size
     assert {"psvm", "scikit-learn", "numpy", "skops"} <= told["versions"].keys()
     summary = told["model"]

@@ -451,6 +451,14 @@ def test_unsound_linear_model_is_refused(name, tmp_path):
     assert_mentions(refusal(tmp_path / "m.psvm"), name)
 
 
+@pytest.mark.parametrize("name", ["pair_coef_", "pair_intercept_"])
+def test_unsound_linear_model_of_pairs_is_refused(name, tmp_path):
+    model = LinearPSVC(multi_class="ovo").fit(*blobs(n=30, classes=3, d=2))
+    setattr(model, name, getattr(model, name)[..., :0])
+    save(model, tmp_path / "m.psvm")
+    assert_mentions(refusal(tmp_path / "m.psvm"), name)
+
+
 @pytest.fixture(scope="module")
 def chosen():
     """A search over three classes."""

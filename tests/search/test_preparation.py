@@ -135,7 +135,8 @@ def test_every_engine_and_any_splits(n, options):
     search = search_of(before, **{"cv": 2, **options}).fit(X, y)
     given = {k: v for k, v in options.items() if k in ("coef0", "degree", "kernel", "multi_class")}
     linear = given.pop("kernel", "rbf") == "linear"
-    model = LinearPSVC() if linear else PSVC(**{**given, "kernel": options.get("kernel", "rbf")})
+    pairs = LinearPSVC(multi_class="ovo")
+    model = pairs if linear else PSVC(**{**given, "kernel": options.get("kernel", "rbf")})
     grid = {"p": PS, "C": CS} if linear else GRID
     own = grid_search(before, model, X, y, grid, cv=search.cv, refit=False)
     means = search.cv_results_["mean_test_score"]

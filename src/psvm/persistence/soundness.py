@@ -54,9 +54,7 @@ def check_sound(kind: type, state: State, where: str) -> None:
         elif "classes_" in state and issubclass(kind, PSVC):
             _check_kernel_classifier(state)
         elif "classes_" in state and issubclass(kind, LinearPSVC):
-            k = _check_classes(state)
-            shape = (_problems(state, k), _features(state))
-            _check(_is_real_array(state["coef_"], shape), "coef_")
+            _check_linear_classifier(state)
         elif "classes_" in state and issubclass(kind, PSVCCV):
             _check_search(state)
         elif issubclass(kind, Sigmoid):
@@ -92,7 +90,8 @@ def _check_warm_start(state: State) -> None:
 
 
 def _check_kernel_classifier(state: State) -> None:
-    k = _check_classes(state)
+    k = _count_classes(state)
+    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
     kernel = state["_kernel"]
     _check(isinstance(kernel, Kernel) and kernel.function == state["kernel"], "kernel")
     coef, counts = state["dual_coef_"], state["n_support_"]
@@ -138,11 +137,12 @@ def _check_search(state: State) -> None:
     _check(all(isinstance(one, Sigmoid) for one in sigmoids), "_calibration")
 
 
-def _check_classes(state: State) -> int:
-    """Number of classes, whose problems have an intercept each."""
+def _check_linear_classifier(state: State) -> None:
     k = _count_classes(state)
-    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
-    return k
+    problems = _problems(state, k)
+    of = "pair_" if k > 2 and state["multi_class"] == "ovo" else ""
+    _check(_is_real_array(state[f"{of}coef_"], (problems, _features(state))), f"{of}coef_")
+    _check(_is_real_array(state[f"{of}intercept_"], (problems,)), f"{of}intercept_")
 
 
 def _count_classes(state: State) -> int:

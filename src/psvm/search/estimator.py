@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from psvm.estimators.kernel_input import takes_anything
 from psvm.estimators.svc import KernelParameter
 from psvm.search.calibration import Calibration
 from psvm.search.edges import edges_of, warn_of_edges
@@ -33,8 +34,6 @@ Array = npt.NDArray[np.float64]
 
 # Attributes that a fit may leave out.
 _NOT_ALWAYS = (
-    "n_features_in_",
-    "feature_names_in_",
     "preprocessor_",
     "cross_val_decision_",
     "_calibration",
@@ -248,14 +247,17 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is fine, a precomputed kernel is pairwise; or X is as of preprocessor."""
+        """Sparse input is fine; a precomputed kernel is pairwise; a callable takes anything.
+
+        With a preprocessor, X is what that takes.
+        """
         tags = super().__sklearn_tags__()
         if hasattr(self.preprocessor, "__sklearn_tags__"):
             tags.input_tags = self.preprocessor.__sklearn_tags__().input_tags
             return tags
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return takes_anything(tags) if callable(self.kernel) else tags
 
     # --- fit -------------------------------------------------------------------------------------
 
@@ -332,7 +334,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _store_search(
         self,
-        seen: check.SeenFeatures | None,
+        seen: check.SeenFeatures,
         scorer: Any,
         explorer: Explorer,
         final: FinalRows,
@@ -344,8 +346,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if final.preprocessor is not None:
             self.preprocessor_ = final.preprocessor
         table, chosen = explorer.table, explorer.chosen
-        if seen is not None:
-            seen.store(self)
+        seen.store(self)
         self.classes_ = explorer.problem.classes
         self.scorer_ = scorer
         self.cv_results_ = table.results()

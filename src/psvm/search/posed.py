@@ -8,7 +8,9 @@ from typing import Any
 import numpy.typing as npt
 
 from psvm.estimators import validation as check
+from psvm.estimators.kernel_input import check_kernel_data
 from psvm.estimators.labels import encode_labels, weights_for_all
+from psvm.rows.given_rows import as_given
 from psvm.search.folds import make_fold, read_splits
 from psvm.search.models import model_of
 from psvm.search.preparation import FinalRows, Preparation, check_raw_rows, prepare
@@ -24,8 +26,8 @@ class PosedSearch:
 
     Attributes
     ----------
-    seen : SeenFeatures or None
-        The features of X; None if X is no table.
+    seen : SeenFeatures
+        The features of X.
     X, y
         Rows, checked unless they are a preprocessor's to check, and labels.
     final : FinalRows
@@ -36,7 +38,7 @@ class PosedSearch:
         Makes whole fits, for the numbers of the classes.
     """
 
-    seen: check.SeenFeatures | None
+    seen: check.SeenFeatures
     X: Any
     y: npt.NDArray[Any]
     final: FinalRows
@@ -59,10 +61,8 @@ def pose(
     ``end`` is when ``max_time`` is over, by ``time.monotonic``.
     """
     given = X
-    seen: check.SeenFeatures | None
     if search.preprocessor is None:
-        seen, X, y = check.check_data(search, X, y)
-        check.check_kernel_input(search.kernel, X)
+        seen, X, y = check_kernel_data(search, X, y)
         X = X.toarray() if search.kernel == "precomputed" and hasattr(X, "toarray") else X
     else:
         seen, X, y = check_raw_rows(search, X, y)
@@ -79,7 +79,7 @@ def pose(
     labels = encode_labels(y, weight, search.class_weight, 1.0)
     routed = routed_in_fit(search, settings.scorer, sample_weight, weight, params)
     coded = model_of(search, labels.classes)
-    splits = settings.splitter(y).split(X, y, **routed.splitter)
+    splits = settings.splitter(y).split(as_given(X), y, **routed.splitter)
     folds = [
         make_fold(number, train, test, coded.class_weight, labels.codes, weight)
         for number, (train, test) in enumerate(read_splits(splits, y.size))
@@ -106,4 +106,4 @@ def pose(
         decision_function_shape="ovr" if linear else search.decision_function_shape,
         symmetric=search.class_weight is None,
     )
-    return PosedSearch(seen, X, y, final, problem, scorer, coded)
+    return PosedSearch(seen, as_given(X), y, final, problem, scorer, coded)

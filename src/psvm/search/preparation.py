@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from psvm.estimators import validation as check
+from psvm.estimators.kernel_input import check_kernel_input
 from psvm.search.explore import nothing_found
 from psvm.search.folds import Fold
 from psvm.search.problem import PreparedRows
@@ -44,10 +44,10 @@ class FinalRows:
     X: Any
 
 
-def check_raw_rows(estimator: Any, X: Any, y: Any) -> tuple[check.SeenFeatures | None, Any, Any]:
+def check_raw_rows(estimator: Any, X: Any, y: Any) -> tuple[check.SeenFeatures, Any, Any]:
     """Rows that a preprocessor will see, as they are but for their number; y, and the features.
 
-    They may be texts and have missing values. None are the features of what is no table.
+    They may be texts and have missing values, and what is no table has no features.
     """
     if y is None:
         raise ValueError(f"{type(estimator).__name__} needs labels: `y` must not be None.")
@@ -56,11 +56,11 @@ def check_raw_rows(estimator: Any, X: Any, y: Any) -> tuple[check.SeenFeatures |
     check_consistent_length(X, y)
     if y.size == 0:
         raise ValueError("X must have at least one row, got none.")
-    seeing = copy(estimator)
-    seeing.__dict__.pop("n_features_in_", None)
+    seeing = check.twin_of(estimator)
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(seeing).pop(name, None)  # of an earlier fit
     validate_data(seeing, X, y, skip_check_array=True)
-    is_table = "n_features_in_" in seeing.__dict__
-    return check.SeenFeatures.by(seeing) if is_table else None, X, y
+    return check.SeenFeatures.by(seeing), X, y
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Preparation:
         """Rows for the kernel."""
         try:
             rows = check.check_features(self.model, made)
-            check.check_kernel_input(getattr(self.model, "kernel", "linear"), rows)
+            check_kernel_input(getattr(self.model, "kernel", "linear"), rows)
         except (TypeError, ValueError) as error:
             name = type(self.preprocessor).__name__
             raise ValueError(
