@@ -28,6 +28,7 @@ SEEN_THROUGH = {
     "cli/output": "cli/test_process.py",
     "cli/scores": "cli/test_commands.py",
     "cli/search_and_test": "cli/test_tune.py",
+    "cli/search_remarks": "cli/test_tune.py",
     "cli/search_report": "cli/test_tune.py",
     "cli/show": "cli/test_terminal.py",
     "estimators/callbacks": "estimators/test_scikit_learn.py",
@@ -51,10 +52,13 @@ SEEN_THROUGH = {
     "persistence/soundness": "persistence/test_safety.py",
     "persistence/summary": "persistence/test_model_file.py",
     "plotting/canvas": "plotting/test_displays.py",
+    "plotting/cell_text": "plotting/test_selection.py",
     "plotting/convergence": "plotting/test_displays.py",
     "plotting/learning_process": "plotting/test_displays.py",
     "plotting/loss": "plotting/test_displays.py",
     "rows/blocks": "estimators/test_linear_blocks.py",
+    "search/models": "search/test_refit.py",
+    "search/posed": "search/test_estimator.py",
 }
 
 

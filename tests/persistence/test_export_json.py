@@ -11,7 +11,7 @@ from export_models import KERNELS, several_classes, table, words
 from messages import assert_mentions
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 from small_data import real
 
 from psvm import PSVC, PSVCCV, LinearPSVC
@@ -53,6 +53,7 @@ def test_two_classes(kernel, evaluate):
         make_pipeline(MinMaxScaler(clip=True), LinearPSVC()),
         PSVCCV((1, 2), (1, 10), (0.01, 0.1), cv=2),
         make_pipeline(StandardScaler(), PSVCCV((1.5,), (0.1, 1), kernel="linear", cv=2)),
+        PSVCCV((1, 2), (1, 10), (0.01, 0.1), cv=2, preprocessor=StandardScaler()),
     ],
     ids=str,
 )
@@ -71,6 +72,22 @@ def test_table_of_numbers_and_texts(evaluate):
     model, frame = table()
     assert to_json(model)["feature_names"] == ["a", "kind", "b", "unused", "place"]
     assert_agrees(evaluate, model, frame.rows(), frame)
+
+
+def test_table_behind_the_preprocessor_of_a_search(evaluate):
+    model, frame = table()
+    search = PSVCCV((1,), (1, 10), (0.1,), cv=2, preprocessor=model[:-1])
+    search.fit(frame, model.predict(frame))
+    assert to_json(search)["feature_names"] == ["a", "kind", "b", "unused", "place"]
+    assert_agrees(evaluate, search, frame.rows(), frame)
+
+
+def test_a_preprocessor_that_cannot_be_exported_is_named():
+    X, y = several_classes("wine")
+    before = FunctionTransformer(np.abs)
+    search = PSVCCV((1,), (1,), (0.1,), cv=2, preprocessor=before).fit(X, y)
+    with pytest.raises(UnsupportedModelError, match="FunctionTransformer"):
+        to_json(search)
 
 
 def test_numbers_as_categories(evaluate):

@@ -205,6 +205,7 @@ def test_psvccv_is_exported_as_its_model(kernel, dtype):
     X, y = several_classes("wine")
     search = PSVCCV((1, 2), (0.1, 1), (0.01, 0.1), kernel=kernel, cv=3)
     assert_agrees(make_pipeline(StandardScaler(), search).fit(X, words(y)), X, dtype)
+    assert_agrees(search.set_params(preprocessor=StandardScaler()).fit(X, words(y)), X, dtype)
 
 
 def test_table_of_numbers_and_texts():

@@ -499,6 +499,34 @@ UNSOUND_SEARCH = {
 }
 
 
+def set_step(place, step):
+    def change(search):
+        search.best_estimator_.steps[place] = ("changed", step)
+
+    return change
+
+
+UNSOUND_PREPARED_SEARCH = {
+    "another preprocessor": set_attribute("preprocessor_", lambda _: StandardScaler()),
+    "no preprocessor": lambda s: delattr(s, "preprocessor_"),
+    "one more step": lambda s: s.best_estimator_.steps.insert(0, ("more", StandardScaler())),
+    "another last step": set_step(-1, StandardScaler()),
+    "no fitted model": set_step(-1, PSVC()),
+}
+
+
+@pytest.mark.parametrize("change", UNSOUND_PREPARED_SEARCH)
+def test_unsound_search_with_a_preprocessor_is_refused(change, tmp_path):
+    X, y = blobs(n=30, classes=3, d=2)
+    search = PSVCCV((1,), (1,), (0.1,), cv=2, preprocessor=StandardScaler()).fit(X, y)
+    save(search, tmp_path / "m.psvm")
+    loaded = load(tmp_path / "m.psvm")
+    assert loaded.best_estimator_[0] is loaded.preprocessor_
+    UNSOUND_PREPARED_SEARCH[change](search)
+    save(search, tmp_path / "m.psvm")
+    assert_mentions(refusal(tmp_path / "m.psvm"), "was not written by psvm")
+
+
 @pytest.mark.parametrize("change", UNSOUND_SEARCH)
 def test_unsound_search_is_refused(change, chosen, tmp_path):
     search = copy.deepcopy(chosen)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any
 
 from psvm.cli.preprocessing import with_preprocessing
-from psvm.cli.show import show_table
+from psvm.cli.search_remarks import remarks_of
+from psvm.cli.show import show_note, show_table
 from psvm.cli.train_and_test import Fitted, Split, facts_of
+from psvm.search import GridEdgeWarning
 
 
 def tune_model(
@@ -23,8 +26,8 @@ def tune_model(
     rows : Split
         What to search on and to test with.
     scale, impute : bool
-        As for :func:`with_preprocessing`; what is learned of the columns (means, medians) is
-        learned from all training rows, not in each fold.
+        As for :func:`with_preprocessing`; what is learned of the columns (means, medians,
+        categories) is learned in every fold from its own training rows.
     quiet : bool
         Whether to show no progress.
 
@@ -33,18 +36,23 @@ def tune_model(
     Fitted
     """
     search.set_params(verbose=int(not quiet and sys.stderr.isatty()))
-    model = with_preprocessing(search, rows.train, scale=scale, impute=impute)
+    pipeline = with_preprocessing(search, rows.train, scale=scale, impute=impute)
+    if pipeline is not search:
+        search.set_params(preprocessor=pipeline[:-1])
     began = time.perf_counter()
-    model.fit(rows.train.X, rows.train.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GridEdgeWarning)  # it is among the remarks
+        search.fit(rows.train.X, rows.train.y)
     seconds = time.perf_counter() - began
     search.set_params(verbose=0)
     facts = {
-        **facts_of(model, rows.train, rows, seconds),
+        **facts_of(search, rows.train, rows, seconds),
         "best_parameters": _in_order(search.best_params_),
         "best_score": float(search.best_score_),
+        **remarks_of(search),
         "search": _table(search.cv_results_, int(search.best_index_)),
     }
-    return Fitted(model, facts)
+    return Fitted(search, facts)
 
 
 def _table(results: dict[str, Any], chosen: int) -> list[dict[str, Any]]:
@@ -90,3 +98,5 @@ def show_search(tuned: Fitted, top: int) -> None:
         ],
         title=f"{len(rows)} combinations tried, the best first",
     )
+    for remark in tuned.facts["remarks"]:
+        show_note(remark)

@@ -19,12 +19,12 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from sklearn.base import clone
 
-from psvm.cli.fitted_model import Model, innermost
+from psvm.cli.fitted_model import Model
 from psvm.cli.output import output_stream
-from psvm.cli.preprocessing import CLASSIFIER
 from psvm.cli.scores import scores_of
 from psvm.cli.train_and_test import Fitted, Split
 from psvm.mathematics.multiclass import predicted_codes
+from psvm.persistence.steps import steps_of
 from psvm.plotting import LearningProcessDisplay, SelectionDisplay
 
 ROWS = 20
@@ -89,6 +89,7 @@ def _content(data: Path, tuned: Fitted, search: Any, rows: Split) -> dict[str, A
         "names": names,
         "rows": table[:ROWS],
         "pictures": _pictures(search, names),
+        "remarks": facts["remarks"],
         "judged": judged,
         "scores": {
             "rows": f"{scores['rows']:,}",
@@ -154,7 +155,7 @@ def _data_facts(rows: Split) -> dict[str, str]:
 
 
 def _preprocessing(model: Any) -> str:
-    steps = [type(step).__name__ for _, step in getattr(model, "steps", [])[:-1]]
+    steps = [type(step).__name__ for step in steps_of(model)[:-1]]
     return " → ".join(steps) or "none"
 
 
@@ -192,10 +193,7 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
             ax.set(xlabel="share of the other class taken", ylabel=f"share of {classes[1]} found")
 
         found.append(_picture(roc, f"ROC curve of the class {classes[1]}."))
-    best = clone(innermost(tuned.model))
-    model = clone(tuned.model) if hasattr(tuned.model, "steps") else best
-    if hasattr(model, "steps"):
-        model.set_params(**{CLASSIFIER: best})
+    model = clone(search.best_estimator_)
 
     def learning(ax: Any) -> None:
         LearningProcessDisplay.from_estimator(

@@ -308,8 +308,16 @@ def check_data(
     return SeenFeatures.by(seeing), canonical(X), y
 
 
+def check_features(estimator: Any, X: Any) -> Any:
+    """The same of X alone, without regard to its features."""
+    dtypes = (np.float64, np.float32)
+    with _sums_beyond_range():
+        X = check_array(sound_sparse(X), accept_sparse="csr", dtype=dtypes, estimator=estimator)
+    return canonical(X)
+
+
 def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
-    """The same for the linear solvers: rows of X contiguous, its entries finite and of sane range.
+    """X, y and features for the linear solvers: contiguous rows, entries finite, of sane range.
 
     A C-ordered float32 or float64 array or memmap is not copied.
     """

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.starts import LinearWarmStart, WarmStart
@@ -120,10 +121,15 @@ def _check_search(state: State) -> None:
     """The model that a search predicts with is checked where it stands; here, that it fits."""
     k = _count_classes(state)
     model, calibration = state["best_estimator_"], state["_calibration"]
+    behind_preprocessor = isinstance(model, Pipeline)
+    if behind_preprocessor:
+        _check(len(model.steps) == 2 and model[0] is state["preprocessor_"], "preprocessor_")
+        model = model[-1]
     _check(isinstance(model, PSVC | LinearPSVC), "best_estimator_")
     same = model.multi_class == state["multi_class"]
     _check(same and np.array_equal(model.classes_, state["classes_"]), "best_estimator_")
-    _check(_features(state) == model.n_features_in_, "n_features_in_")
+    if not behind_preprocessor:
+        _check(_features(state) == model.n_features_in_, "n_features_in_")
     _check(isinstance(calibration, Calibration) and calibration.n_classes == k, "_calibration")
     _check(calibration.pairwise == (k > 2 and state["multi_class"] == "ovo"), "_calibration")
     sigmoids = calibration.sigmoids

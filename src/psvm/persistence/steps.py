@@ -52,7 +52,8 @@ def named_steps_of(model: Any, path: tuple[str, ...] = ()) -> list[Step]:
     """The steps that rows go through, the classifier last.
 
     Pipelines are taken apart, and of a search the best estimator is taken (the one it searches for,
-    if it is not fitted). Steps that do nothing are left out.
+    if it is not fitted), which begins with its preprocessor if it has one. Steps that do nothing
+    are left out.
 
     Parameters
     ----------

@@ -32,16 +32,27 @@ _FEW_ROWS, _FINEST = 1000, 1e-5
 _NEAR = 0.002
 
 
+def nothing_found(why: str) -> ValueError:
+    """The error of a search that ends too early."""
+    return ValueError(
+        f"The search was {why} before any cell was solved on all splits; raise max_time, or "
+        f"search fewer cells."
+    )
+
+
 @dataclass
 class Explorer:
-    """Solves cells with an engine, scores them in a table and keeps the answers of fine ones."""
+    """Solves cells with an engine, scores them in a table and keeps the answers of fine ones.
+
+    The search ends when ``time.monotonic`` shows ``end``.
+    """
 
     problem: SearchProblem
     engines: Engines
     scorer: HeldOutScorer
     watch: SearchWatch
     rule: str
-    max_time: float | None
+    end: float
     keep_when_interrupted: bool
     kept: dict[int, list[Array]] = field(default_factory=dict)
     searched: bool = False
@@ -53,11 +64,9 @@ class Explorer:
 
     def search(self) -> None:
         """Solve and score the cells, until they are done or something ends it: some are scored."""
-        start = time.monotonic()
-        end = np.inf if self.max_time is None else start + self.max_time
         try:
             search = self.engines.search
-            self._solve(search, range(self.table.grid.size), self.coarse, end)
+            self._solve(search, range(self.table.grid.size), self.coarse, self.end)
             if not self.table.finished.any():
                 raise ValueError(
                     f"`scoring` gave NaN or infinity on some split for every one of "
@@ -65,13 +74,10 @@ class Explorer:
                     f"or a `cv` whose held-out rows it is defined for."
                 )
             if self.fine < self.coarse:
-                self._solve(search, self.table.near_best(_NEAR), self.fine, end)
+                self._solve(search, self.table.near_best(_NEAR), self.fine, self.end)
         except SearchStopped as stopped:
             if not self.table.finished.any():
-                raise ValueError(
-                    f"The search was {stopped} before any cell was solved on all splits; raise "
-                    f"max_time, or search fewer cells."
-                ) from None
+                raise nothing_found(str(stopped)) from None
         except KeyboardInterrupt:
             if not (self.keep_when_interrupted and self.table.finished.any()):
                 raise
