@@ -1,7 +1,7 @@
-"""Draw the pictures of docs/pictures.md by running its examples: ``python docs/displays.py``.
+"""Draw the pictures of two pages by running their examples: ``python docs/displays.py``.
 
-Every example leaves a ``display``; its figure becomes the image that follows the example. Names of
-images as arguments, for instance ``display-loss.png``, draw only those.
+Every example leaves a ``display`` or a ``figure``, which becomes the image that follows the
+example. Names of images as arguments, for instance ``display-loss.png``, draw only those.
 """
 
 import re
@@ -21,9 +21,11 @@ DPI = 110
 
 def examples() -> dict[str, str]:
     """The code of every picture, by the name of its file."""
-    text = (FOLDER / "pictures.md").read_text(encoding="utf-8")
-    found = re.findall(r"```python\n(.*?)```\s*!\[[^\]]*\]\(images/([\w.-]+)\)", text, re.S)
-    return {name: code for code, name in found}
+    pages = [FOLDER / name for name in ("pictures.md", "explaining.md")]
+    block = r"```python\n((?:(?!```).)*)```\s*(?:```text\n(?:(?!```).)*```\s*)?"
+    picture = r"!\[[^\]]*\]\(images/([\w.-]+)\)"
+    texts = "".join(page.read_text(encoding="utf-8") for page in pages)
+    return {name: code for code, name in re.findall(block + picture, texts, re.S)}
 
 
 def draw(code: str, path: Path) -> None:
@@ -31,7 +33,8 @@ def draw(code: str, path: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     exec(compile(code, path.name, "exec"), names)
     drawn = BytesIO()
-    names["display"].ax_.figure.savefig(drawn, dpi=DPI)
+    figure = names["display"].ax_.figure if "display" in names else names["figure"]
+    figure.savefig(drawn, dpi=DPI)
     # A palette of 256 colours makes the files a third as large, and looks the same.
     Image.open(drawn).convert("RGB").quantize(256).save(path, optimize=True)
 

@@ -1,6 +1,6 @@
 """Recompute what a fitted LinearPSVC claims, in extended precision and from the rows alone.
 
-P comes from ``coef_`` and ``intercept_``. D comes from the dual variables that the solver returns,
+P comes from the weights and intercepts. D comes from the dual variables that the solver returns,
 which the fixture ``heard`` (conftest) overhears; they are made exactly feasible here first.
 """
 
@@ -15,6 +15,14 @@ from referee import dense
 
 WIDE = np.longdouble
 EPS = float(np.finfo(np.float64).eps)
+
+
+def weights_of(model):
+    """Weights and intercepts of the binary problems, of PSVC, and of LinearPSVC by either name."""
+    if hasattr(model, "pair_coef_"):
+        assert not hasattr(model, "coef_")
+        return model.pair_coef_, model.pair_intercept_
+    return model.coef_, model.intercept_
 
 
 @dataclass
@@ -80,6 +88,7 @@ def check_solutions(model, heard, tol=None):
     tol = model.tol if tol is None else tol
     X = heard.X
     gaps = []
+    coef, intercept = weights_of(model)
     for t, solution in enumerate(heard.solutions):
         y, cost = problem_parts(heard.problems, t)
         alpha = np.asarray(solution.alpha)
@@ -88,7 +97,7 @@ def check_solutions(model, heard, tol=None):
         assert np.all(alpha[cost == 0] == 0.0)
         if model.p == 1:
             assert np.all(alpha <= cost * (1 + 1e-12))
-        w, b = model.coef_[t], model.intercept_[t]
+        w, b = coef[t], intercept[t]
         primal = primal_of(X, w, b, y, cost, model.p)
         dual = dual_of(X, alpha, y, cost, model.p, model.fit_intercept)
         if not model.fit_intercept:

@@ -5,7 +5,7 @@ import numpy as np
 from psvm.rows.kernel import Kernel
 from psvm.search.folds import Fold
 from psvm.search.grid import check_grid
-from psvm.search.problem import SearchProblem
+from psvm.search.problem import PreparedRows, SearchProblem
 
 
 def halves(n, classes=2, kernel="rbf", multi_class="ovo", d=30):
@@ -24,7 +24,7 @@ def halves(n, classes=2, kernel="rbf", multi_class="ovo", d=30):
     grid = asked.over(kernel, X, weight)
     return SearchProblem(
         kernel=Kernel(kernel),
-        X=X,
+        prepared=[PreparedRows.shared(X, folds)],
         codes=codes,
         classes=np.array(list("abcdef"))[:classes],
         weight=weight,

@@ -36,6 +36,7 @@ ROOMS = {
     "estimators": ESTIMATORS,
     "search": SEARCH,
     "bounds": ROWS,
+    "explaining": SEARCH,
     "data": {"data"},
     "persistence": SEARCH | {"persistence"},
     "plotting": SEARCH | {"plotting", "bounds"},
@@ -50,7 +51,7 @@ MODULES = {
     "mathematics/cached": set(),
     "mathematics/certificate": {"mathematics/cached", "mathematics/loss"},
     "mathematics/problem": {"mathematics/certificate", "mathematics/loss"},
-    "mathematics/rounding": {"mathematics/certificate"},
+    "mathematics/rounding": {"_core", "mathematics/certificate"},
     "mathematics/multiclass": {"_core"},
 }
 FOLDERS_APART = [("solvers/linear", "solvers/kernel"), ("solvers/linear", "rows/kernel")]

@@ -370,3 +370,15 @@ def test_a_matrix_that_is_not_square_is_refused():
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ValueError, match="'margin' or 'hinge', got 'ramp'"):
         generalization_bound(LinearPSVC().fit(X, Y), X, Y, loss="ramp")
+
+
+def test_a_kernel_of_texts_has_the_bound_of_its_matrix():
+    texts, y = ["aa", "ab", "ba", "bb", "aab", "bba"], np.array([0, 0, 1, 1, 0, 1])
+
+    def kernel(A, B):
+        return np.array([[sum(a.count(c) * b.count(c) for c in "ab") for b in B] for a in A]) * 1.0
+
+    K = kernel(texts, texts)
+    own = generalization_bound(PSVC(kernel=kernel).fit(texts, y), texts, y)
+    matrix = generalization_bound(PSVC(kernel="precomputed").fit(K, y), K, y)
+    assert own.total == pytest.approx(matrix.total)

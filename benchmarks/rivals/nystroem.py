@@ -39,7 +39,8 @@ class NystroemPSVC:
 
         components = min(self.n_components, data.shape[0])  # the warm-up has few rows
         features = Nystroem(gamma=setting.gamma, n_components=components, random_state=0)
-        svc = LinearPSVC(setting.p, C=setting.C, n_jobs=setting.threads)
+        # Pairs of classes, as of the PSVC beside it.
+        svc = LinearPSVC(setting.p, C=setting.C, multi_class="ovo", n_jobs=setting.threads)
         return make_pipeline(features, svc).fit(data, y)
 
     def predict(self, model: Any, data: Any) -> Labels:

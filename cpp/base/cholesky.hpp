@@ -128,36 +128,66 @@ class Cholesky {
 
   // The panel's own triangle, and the rows below it, which its inverse takes one product each.
   bool finish(index first, double least) {
-    double inverse[panel][panel] = {};  // transposed
+    double columns[panel][panel] = {}, inverse[panel][panel] = {};  // both transposed
+    for (index i = 0; i < panel; ++i) {
+      const double* own = row(first + i) + first;
+      for (index j = 0; j <= i; ++j) columns[j][i] = own[j];
+      inverse[i][i] = 1.0;
+    }
+    for (index j = 0; j < panel; ++j) {
+      double& pivot = columns[j][j];
+      if (first + j < n_ && !(pivot > least)) {  // the padding is not asked
+        if (!held_ || std::isnan(pivot)) return false;
+        held_->push_back(first + j);
+        pivot = infinite;
+      }
+      on_this_cpu<Eliminate, double*, double*, index>(columns[0], inverse[0], j);
+    }
     for (index i = 0; i < panel; ++i) {
       double* own = row(first + i) + first;
-      for (index j = 0; j <= i; ++j) {
-        const double* other = row(first + j) + first;
-        double value = own[j];
-        for (index k = 0; k < j; ++k) value -= own[k] * other[k];
-        if (j < i) {
-          own[j] = value * inverse[j][j];
-        } else {
-          if (first + j < n_ && !(value > least)) {  // the padding is not asked
-            if (!held_ || std::isnan(value)) return false;
-            held_->push_back(first + j);
-            value = infinite;
-          }
-          own[j] = std::sqrt(value);
-          inverse[j][j] = 1.0 / own[j];
-        }
-      }
+      for (index j = 0; j <= i; ++j) own[j] = columns[j][i];
     }
-    for (index j = 0; j < panel; ++j)
-      for (index i = j + 1; i < panel; ++i) {
-        double sum = 0.0;
-        for (index k = j; k < i; ++k) sum += (row(first + i) + first)[k] * inverse[j][k];
-        inverse[j][i] = -sum * inverse[i][i];
-      }
     on_this_cpu<Below, double*, index, const double*, index>(row(first + panel) + first, stride_,
                                                              inverse[0], padded_ - first - panel);
     return true;
   }
+
+  // Divides column j by the root of its pivot, and takes it off those to the right; the same in the
+  // inverse, a column of which is a multiple of it below row j. Whole vectors, for sums one entry at a
+  // time wait for each other (21 unknowns: 0.7 us in all instead of 1.2).
+  struct Eliminate {
+    template <class Arch>
+    static PSVM_INLINE void run(double* columns, double* inverse, index j) {
+      using V = Vec<double, Arch>;
+      constexpr index W = width<V>, N = panel / W;
+      double* own = columns + j * panel;
+      const double root = std::sqrt(own[j]), factor = 1.0 / root;
+      std::fill(own, own + j + 1, 0.0);  // others were taken off above the diagonal, too
+      V column[N];
+      for (index v = 0; v < N; ++v) {
+        column[v] = load<V>(own + v * W) * factor;
+        store<V>(own + v * W, column[v]);
+      }
+      for (index k = j + 1; k < panel; ++k) subtract(columns + k * panel, own[k], column);
+      for (index k = 0; k <= j; ++k) {
+        double* other = inverse + k * panel;
+        const double times = other[j] * factor;
+        subtract(other, times, column);
+        other[j] = times;
+      }
+      own[j] = root;
+    }
+
+   private:
+    template <class V, std::size_t N>
+    static PSVM_INLINE void subtract(double* from, double times, const V (&column)[N]) {
+      constexpr index W = width<V>;
+      for (std::size_t v = 0; v < N; ++v) {
+        double* at = from + static_cast<index>(v) * W;
+        store<V>(at, load<V>(at) - times * column[v]);
+      }
+    }
+  };
 
   struct Below {
     template <class Arch>

@@ -62,6 +62,17 @@ void bind_type(nb::module_& m) {
 }  // namespace
 
 void bind_given_matrix(nb::module_& m) {
+  m.def(
+      "group_equal",
+      [](const Vector<std::uint64_t>& hashes) {
+        std::vector<index_t> group(hashes.shape(0));
+        const auto size = static_cast<index_t>(group.size());
+        std::vector<index_t> first = group_equal(hashes.data(), size, group.data());
+        const std::size_t groups = first.size();
+        return nb::make_tuple(to_numpy(std::move(first), {groups}),
+                              to_numpy(std::move(group), {hashes.shape(0)}));
+      },
+      "hashes"_a);
   bind_type<float>(m);
   bind_type<double>(m);
 }

@@ -1,5 +1,6 @@
-// Many problems of few rows in one call. No logic.
+// Many problems of few rows in one call, and the bounds of their certificates. No logic.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
 
@@ -10,6 +11,26 @@ using namespace nanobind::literals;
 using namespace psvm;
 
 namespace {
+
+auto rounding(std::size_t count, double cost, double alpha, double excess, double largest_target,
+              const nb::tuple& certificate, double p, bool fit_intercept, double balance,
+              std::pair<double, double> power_error, double error, double largest) {
+  const auto value = [&](std::size_t at) { return nb::cast<double>(certificate[at]); };
+  const CertifiedSums sums{static_cast<double>(count),
+                           cost,
+                           alpha,
+                           excess,
+                           largest_target,
+                           value(0),
+                           value(1),
+                           value(2),
+                           value(3),
+                           value(4),
+                           value(5)};
+  const Rounding found = rounding_of_sums(sums, p, fit_intercept, balance,
+                                          {power_error.first, power_error.second}, error, largest);
+  return nb::make_tuple(found.difference, found.primal);
+}
 
 // One array of a member of all outcomes.
 template <class Member>
@@ -25,7 +46,8 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
                const Vector<double>& alpha, const std::optional<Indices>& kernel_row,
                const Indices& sizes, double p, bool fit_intercept, double tol, bool polish,
                bool doubtful, index_t max_steps, index_t max_iter, std::optional<double> max_effort,
-               std::optional<double> max_time, const nb::object& on_round, int threads,
+               std::optional<double> max_time, std::pair<double, double> power_error,
+               double error_of_unit, double largest_entry, const nb::object& on_round, int threads,
                Cancel* cancel) {
   const std::size_t n = y.shape(0);
   if (target.shape(0) != n || cost.shape(0) != n || alpha.shape(0) != n ||
@@ -67,7 +89,10 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
                        max_steps,
                        max_iter,
                        max_effort.value_or(infinity),
-                       max_time.value_or(infinity)};
+                       max_time.value_or(infinity),
+                       {power_error.first, power_error.second},
+                       error_of_unit,
+                       largest_entry};
   OnWholeRound report;
   if (!on_round.is_none())
     report = [&](index_t t, bool last_digits, const RoundRecord& record) {
@@ -91,8 +116,7 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
   found["magnitude"] = column(outcomes, &WholeOutcome::magnitude);
   found["squared_norm"] = column(outcomes, &WholeOutcome::squared_norm);
   found["intercept"] = column(outcomes, &WholeOutcome::intercept);
-  found["alpha_sum"] = column(outcomes, &WholeOutcome::alpha_sum);
-  found["excess"] = column(outcomes, &WholeOutcome::excess);
+  found["true_gap"] = column(outcomes, &WholeOutcome::true_gap);
   found["rounds"] = column(outcomes, &WholeOutcome::rounds);
   nb::list histories;
   for (const WholeOutcome& one : outcomes) histories.append(as_list(one.history));
@@ -105,11 +129,15 @@ nb::dict solve(const Kernel<double>& kernel, const Matrix<std::int64_t>& segment
 namespace psvm {
 
 void bind_whole_problems(nb::module_& m) {
+  m.def("rounding_of_sums", &rounding, nb::kw_only(), "count"_a, "cost"_a, "alpha"_a, "excess"_a,
+        "largest_target"_a, "certificate"_a, "p"_a, "fit_intercept"_a, "balance"_a, "power_error"_a,
+        "error"_a, "largest"_a);
   m.def("solve_whole_problems", &solve, "kernel"_a, "segments"_a, nb::kw_only(), "y"_a, "target"_a,
         "cost"_a, "alpha"_a, "kernel_row"_a.none(), "sizes"_a, "p"_a, "fit_intercept"_a, "tol"_a,
         "polish"_a, "doubtful"_a, "max_steps"_a = -1, "max_iter"_a = -1,
-        "max_effort"_a.none() = nb::none(), "max_time"_a.none() = nb::none(),
-        "on_round"_a.none() = nb::none(), "threads"_a = 1, "cancel"_a.none() = nb::none());
+        "max_effort"_a.none() = nb::none(), "max_time"_a.none() = nb::none(), "power_error"_a,
+        "error_of_unit"_a, "largest_entry"_a, "on_round"_a.none() = nb::none(), "threads"_a = 1,
+        "cancel"_a.none() = nb::none());
 }
 
 }  // namespace psvm

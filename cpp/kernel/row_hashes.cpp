@@ -41,6 +41,28 @@ void hash_rows(const DenseArray<S>& x, const std::int32_t* codes, std::uint64_t*
   });
 }
 
+std::vector<index_t> group_equal(const std::uint64_t* hashes, index_t size, index_t* group) {
+  // A table of twice as many places, a power of two; a hash goes to the first free place from its own.
+  int bits = 1;
+  while ((index_t(1) << bits) < 2 * size) ++bits;
+  const index_t places = index_t(1) << bits;
+  std::vector<index_t> table(static_cast<std::size_t>(places), -1), first;
+  for (index_t i = 0; i < size; ++i) {
+    auto place = static_cast<index_t>((hashes[i] * 0x9E3779B97F4A7C15u) >> (64 - bits));
+    index_t known;
+    while ((known = table[static_cast<std::size_t>(place)]) >= 0 &&
+           hashes[first[static_cast<std::size_t>(known)]] != hashes[i])
+      place = (place + 1) & (places - 1);
+    if (known < 0) {
+      known = static_cast<index_t>(first.size());
+      table[static_cast<std::size_t>(place)] = known;
+      first.push_back(i);
+    }
+    group[i] = known;
+  }
+  return first;
+}
+
 template void hash_rows<float>(const DenseArray<float>&, const std::int32_t*, std::uint64_t*,
                                RunControl&);
 template void hash_rows<double>(const DenseArray<double>&, const std::int32_t*, std::uint64_t*,

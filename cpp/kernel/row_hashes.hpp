@@ -1,7 +1,8 @@
-// A number for every row of an array, equal for equal rows.
+// A number for every row of an array, equal for equal rows, and which are equal.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernel/kernel_rows.hpp"
 
@@ -11,5 +12,9 @@ namespace psvm {
 template <class S>
 void hash_rows(const DenseArray<S>& x, const std::int32_t* codes, std::uint64_t* hashes,
                RunControl& run);
+
+// Which hashes are equal: group[i] of hash i, groups numbered by their first members, which are
+// returned.
+std::vector<index_t> group_equal(const std::uint64_t* hashes, index_t size, index_t* group);
 
 }  // namespace psvm

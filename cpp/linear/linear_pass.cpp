@@ -23,6 +23,12 @@ struct Scratch {
   const double* goals;  // y t of each row: `goal`, or `ones` in classification
 };
 
+// Kept, as passes over few rows would take less time than its memory.
+Scratch& scratch_of_this_thread() {
+  thread_local const auto scratch = std::make_unique_for_overwrite<Scratch>();
+  return *scratch;
+}
+
 constexpr auto ones = [] {
   std::array<double, Scratch::size> values;
   values.fill(1.0);
@@ -430,8 +436,7 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
   const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
     auto& sums = partial[static_cast<std::size_t>(part)];
     sums = empty_sums(orders, rows.features());
-    const auto scratch = std::make_unique_for_overwrite<Scratch>();
-    Chunk worker(rows, *scratch);
+    Chunk worker(rows, scratch_of_this_thread());
     for (index_t first = begin; first < end && !run.cancelled(); first += chunk) {
       const index_t last = std::min(first + chunk, end);
       for (std::size_t k = 0; k < orders.size(); ++k) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "kernel/kernel_rows.hpp"
+#include "loss/loss.hpp"
 
 namespace psvm {
 
@@ -18,8 +19,6 @@ using FeatureRows =
                  SparseArray<double, std::int32_t>, SparseArray<double, std::int64_t>>;
 
 using row_t = std::int32_t;  // a row within a block
-
-constexpr double unit_roundoff = 0x1p-53;
 
 class LinearRows {
  public:

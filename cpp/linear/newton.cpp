@@ -19,6 +19,9 @@ constexpr int polish_steps = 4;
 // and by how much the next one is larger (4 and 30: up to a fifth more).
 constexpr index_t tame_from = 5;
 constexpr double tame_exactness = 0.1, tame_growth = 10.0;
+// The lowest cost, times the largest |x|^2 (10: a fifth more steps), and the factor down to which the
+// solution for it is sought from where Newton is; further off it is nearer to 0.
+constexpr double tame_cost = 30.0, tame_near = 0.01;
 constexpr double near_gap = 1e-6;
 // A step so small beside u is rounding.
 constexpr double little = 1e-14;
@@ -96,7 +99,7 @@ class Newton {
       ++iteration_;
       run_.check();
       try {
-        if (struggles()) tame(10.0 / problem_.largest);
+        if (struggles()) tame(tame_cost / problem_.largest);
         iterate();
         status = stop();
       } catch (const NotPositiveDefinite&) {
@@ -137,6 +140,7 @@ class Newton {
       best_u_ = start_.w;
       best_u_.push_back(0.0);
       if (problem_.fit_intercept) best_u_.back() = start_.b + shifted(best_u_);
+      for (double& value : best_u_) value *= start_.best_scale;
     }
     consider(false);
   }
@@ -224,16 +228,19 @@ class Newton {
   // (classes that are separable, or almost), it goes by the solutions for lower costs: 200 steps
   // become 20.
   bool struggles() const {
-    if (problem_.p < 2.0 || iteration_ < tame_from || best_gap() <= 0.5 || was_tamed_) return false;
+    if (problem_.p < 2.0 || best_gap() <= 0.5 || was_tamed_) return false;
     // Of classes that overlap, fewer rows are active at every step, but more than there are features.
-    const bool overlap = !grew_ && point_.sums.active > rows_.features();
-    return problem_.typical_cost > 10.0 / problem_.largest && !overlap;
+    // From a cold start it need not be waited for others.
+    const bool cold = !start_.has_best, few = point_.sums.active <= rows_.features();
+    return ((cold && few) || (iteration_ >= tame_from && (few || grew_))) &&
+           problem_.typical_cost > tame_cost / problem_.largest;
   }
 
   void tame(double cost) {
     was_tamed_ = true;
-    const Values u(d_ + 1, 0.0);
-    share_.tame(cost / problem_.typical_cost);
+    const double factor = cost / problem_.typical_cost;
+    const Values u = factor > tame_near ? point_.u : Values(d_ + 1, 0.0);
+    share_.tame(factor);
     point_ = evaluate(u, product(PassKind::begin, u));
     has_system_ = false;
   }

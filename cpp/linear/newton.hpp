@@ -18,14 +18,15 @@ struct NewtonProblem {
   double typical_cost, total_cost;
 };
 
-// `sigma` 0 is a cold start. `primal` and `dual` are P at (w, b) and D at the best alpha of the
-// share, where that is known.
+// `sigma` 0 is a cold start. `primal` and `dual` are P at `best_scale` times (w, b) and D at the best
+// alpha of the share, where that is known.
 struct NewtonStart {
   std::vector<double> w;
   double b = 0.0;
   Centre centre = Centre::zero;
   double sigma = 0.0;
   bool has_best = false;
+  double best_scale = 1.0;
   double primal = infinity, dual = 0.0;
 };
 

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "linear/linear_pass.hpp"
+#include "loss/rounding.hpp"
 
 namespace psvm {
 
@@ -20,19 +21,9 @@ struct PairCertificate {
   double stretch;        // what w and b of a hard margin are multiplied by, lest a row has slack
 };
 
-// Relative errors of cost xi^p and of conjugate(alpha), given xi and alpha: power_error in rounding.py.
-struct PowerError {
-  double loss, conjugate;
-};
-
-// What rounding may add to P - D at most, and take off P.
-struct PairRounding {
-  double difference, primal;
-};
-
-inline PairRounding rounding_of_pair(const PassSums& sums, double squared_norm, double squared_off,
-                                     double features, double count, bool balanced,
-                                     const PowerError& power) {
+inline Rounding rounding_of_pair(const PassSums& sums, double squared_norm, double squared_off,
+                                 double features, double count, bool balanced,
+                                 const PowerError& power) {
   constexpr double unit = unit_roundoff;
   // Rows are added up one after the other in chunks of at most 1024 and at least 32.
   const double depth = std::min(count, 1024.0 + count / 32.0) + 16.0;
@@ -72,7 +63,7 @@ inline PairCertificate certify_pair(const PassSums& sums, const double* w, index
   if (!(std::isfinite(difference) && std::isfinite(primal)) || difference < -1e-6 * primal)
     return {primal, -infinity, infinity, infinity, 1.0};
   const double measured = std::max(difference, 0.0) / std::max(primal, tiny);
-  PairRounding rounding =
+  Rounding rounding =
       rounding_of_pair(sums, squared_norm, squared_off, static_cast<double>(features),
                        static_cast<double>(count), balanced, power);
   double stretch = 1.0;

@@ -9,6 +9,7 @@
 namespace psvm {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double unit_roundoff = 0x1p-53;
 
 // x^e for x >= 0, with the exponents of p = 1.25, 1.5, 2 and 3 spelled out: std::pow costs ten
 // times a square root.

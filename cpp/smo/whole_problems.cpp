@@ -150,6 +150,7 @@ class WholeSolver {
       outcome.solved = outcome.solved && !(wanted && !outcome.stopped);
     }
     outcome.solved = outcome.solved && outcome.gap <= goal_.tol;
+    outcome.true_gap = bounded_gap(problem, outcome);
     std::copy(alpha_.begin(), alpha_.end(), alpha);
     std::copy(decision_.begin(), decision_.end(), decision);
     return outcome;
@@ -325,6 +326,33 @@ class WholeSolver {
     const bool proves = std::isfinite(off) && off >= -1e-6 * outcome.magnitude;
     outcome.dual = proves ? outcome.primal - off : -infinity;
     outcome.gap = proves ? std::max(off, 0.0) / std::max(outcome.magnitude, 1e-300) : infinity;
+  }
+
+  // With bounds for rounding, from sums alone.
+  double bounded_gap(const WholeProblem& problem, const WholeOutcome& outcome) const {
+    const auto n = static_cast<double>(problem.size);
+    double cost = 0.0, target = 0.0;
+    for (std::size_t i = 0; i < alpha_.size(); ++i) {
+      cost += problem.rows.cost[i];
+      target = std::max(target, std::abs(problem.rows.target[i]));
+    }
+    const CertifiedSums sums{n,
+                             cost,
+                             outcome.alpha_sum,
+                             outcome.excess,
+                             target,
+                             outcome.primal,
+                             outcome.dual,
+                             outcome.gap,
+                             outcome.magnitude,
+                             outcome.squared_norm,
+                             outcome.intercept};
+    // Rows that share a kernel row make sums longer than the matrix is wide.
+    const double longer = std::max(1.0, n / static_cast<double>(kernel_.size()));
+    return true_gap(
+        sums,
+        rounding_of_sums(sums, goal_.p, goal_.fit_intercept, 0.0, goal_.power_error,
+                         outcome.alpha_sum * goal_.error_of_unit * longer, goal_.largest_entry));
   }
 
   // From this p on Newton's steps lead to the optimum from nearly everywhere; pair steps per row before

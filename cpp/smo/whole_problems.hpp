@@ -10,6 +10,7 @@
 
 #include "base/budget.hpp"
 #include "kernel/kernel_rows.hpp"
+#include "loss/rounding.hpp"
 #include "smo/row_states.hpp"
 
 namespace psvm {
@@ -32,13 +33,16 @@ struct WholeGoal {
   index_t max_iter;   // rounds, then stop; negative for no limit
   double max_effort;  // seconds of the call, less those of waiting, then give up
   double max_time;
+  PowerError power_error{};
+  // How far decision values of dual variables that sum up to 1 may be off, and the largest |K(x, z)|.
+  double error_of_unit = 0.0, largest_entry = 0.0;
 };
 
 // Sees every round of the problem of a number, and whether it was of the last digits; stops the problem
 // by returning true. May be empty: only then problems are solved on several threads.
 using OnWholeRound = std::function<bool(index_t, bool, const RoundRecord&)>;
 
-// As certificate.py's, without rounding; of the alpha and the decision values written beside.
+// As certificate.py's, of the alpha and the decision values written beside.
 struct WholeOutcome {
   bool solved = false;      // to the goal
   bool stopped = false;     // on request, or after the last round
@@ -47,6 +51,7 @@ struct WholeOutcome {
   double primal = 0.0, dual = 0.0, gap = infinity, magnitude = 0.0, squared_norm = 0.0;
   double intercept = 0.0;
   double alpha_sum = 0.0, excess = 0.0;  // of alpha, and of alpha y
+  double true_gap = infinity;            // whatever was rounded
   index_t rounds = 0;
   std::vector<RoundRecord> history;  // of the pair steps
 };

@@ -163,6 +163,9 @@ def certain_class(
     decisions: Array, bound: Array, classes: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]: ...
 def fingerprint(arrays: Sequence[npt.NDArray[Any]]) -> int: ...
+def group_equal(
+    hashes: npt.NDArray[np.uint64],
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]: ...
 def hash_rows(
     x: npt.NDArray[Any], codes: npt.NDArray[np.int32], threads: int
 ) -> npt.NDArray[np.uint64]: ...
@@ -252,6 +255,21 @@ def solve_working_set(
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def rounding_of_sums(
+    *,
+    count: int,
+    cost: float,
+    alpha: float,
+    excess: float,
+    largest_target: float,
+    certificate: tuple[float, float, float, float, float, float],
+    p: float,
+    fit_intercept: bool,
+    balance: float,
+    power_error: tuple[float, float],
+    error: float,
+    largest: float,
+) -> tuple[float, float]: ...
 def solve_whole_problems(
     kernel: Kernel64,
     segments: npt.NDArray[np.int64],
@@ -271,6 +289,9 @@ def solve_whole_problems(
     max_iter: int = -1,
     max_effort: float | None = None,
     max_time: float | None = None,
+    power_error: tuple[float, float],
+    error_of_unit: float,
+    largest_entry: float,
     on_round: Callable[[int, bool, dict[str, Any]], bool] | None = None,
     threads: int = 1,
     cancel: Cancel | None = None,

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from psvm.mathematics.loss import PNormHinge
+from psvm.rows.given_rows import GivenRows
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.prediction import KernelModel, LinearModel
@@ -308,12 +309,16 @@ def generalization_bound(
         )
     if loss not in ("margin", "hinge"):
         raise ValueError(f"`loss` must be 'margin' or 'hinge', got {loss!r}.")
-    X = check_array(sound_sparse(X), accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+    model = estimator._as_arrays()
+    if callable(model.kernel.function):
+        X = GivenRows.of(X)
+    else:
+        numbers = (np.float64, np.float32)
+        X = check_array(sound_sparse(X), accept_sparse="csr", dtype=numbers, order="C")
     check_consistent_length(X, y)
     signs = np.where(np.asarray(y) == estimator.classes_[1], 1.0, -1.0)
     margin = signs * estimator.decision_function(X)
     p, b = float(estimator.p), float(estimator.intercept_[0])
-    model = estimator._as_arrays()
     r = kernel_radius(_kernel_diagonal(model.kernel, X))
     squared_norm = _squared_norm(model, X)
     if count_intercept and estimator.fit_intercept and r > 0.0:

@@ -82,9 +82,12 @@ def test_options_reach_the_classifier(tmp_path, capfd, shared):
     assert run(capfd, *words, "--linear", "--p", "1")[0] == 0
     assert isinstance(load(output), LinearPSVC)
     assert load(output).p == 1
+    assert load(output).multi_class == "ovo"  # not Python's default: a file is for predictions
     # The same, spelt as in tune.
     assert run(capfd, *words, "--kernel", "linear", "--p", "1")[0] == 0
     assert isinstance(load(output), LinearPSVC)
+    assert run(capfd, *words, "--linear", "--multi-class", "ovr")[0] == 0
+    assert load(output).coef_.shape == (3, 4)
 
 
 def test_the_summary_and_its_json(tmp_path, capfd, shared):

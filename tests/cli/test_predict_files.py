@@ -68,7 +68,7 @@ def test_ids_that_are_not_there(shared, tmp_path):
     words = ["predict", shared / "iris.psvm", shared / "iris.csv", "-o", tmp_path / "p.csv"]
     code, _, err = psvm(*words, "--id", "nummer")
     assert code == 1
-    assert "--id: there is no column 'nummer'; the columns are 'sepal length'" in err
+    assert "--id: there is no column 'nummer' (did you mean 'number'?); the columns are" in err
     np.savez(tmp_path / "X.npz", X=np.zeros((3, 4)), feature_names=FEATURES)
     words[2] = tmp_path / "X.npz"
     code, _, err = psvm(*words, "--id", "number")

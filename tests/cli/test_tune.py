@@ -50,6 +50,7 @@ def test_the_best_combination_becomes_the_model(words, tmp_path, capfd):
 
 
 def test_scores_are_those_of_the_search_in_python(words, capfd):
+    """Columns are scaled in every fold by its own training rows."""
     from sklearn.preprocessing import StandardScaler
 
     assert main([*words, "--json", "--scoring", "f1_macro", "--class-weight", "balanced"]) == 0
@@ -57,9 +58,72 @@ def test_scores_are_those_of_the_search_in_python(words, capfd):
     twin = search.PSVCCV(
         [1, 2], [0.1, 1, 10], [0.1, 1], cv=3, scoring="f1_macro", class_weight="balanced"
     )
+    twin.set_params(preprocessor=StandardScaler())
     table = iris()
-    twin.fit(StandardScaler().fit_transform(table.select(FEATURES)), table["species"].to_numpy())
-    assert found["best_score"] == pytest.approx(twin.best_score_)
+    twin.fit(table.select(FEATURES), table["species"].to_numpy())
+    scores = sorted(twin.cv_results_["mean_test_score"], reverse=True)
+    assert [row["score"] for row in found["search"]] == pytest.approx(scores)
+
+
+def test_what_is_learned_of_columns_is_learned_in_every_fold(tmp_path, capfd, monkeypatch):
+    """Texts, missing values and scales: no fit of the preprocessing sees a held-out row."""
+    from sklearn.impute import SimpleImputer
+
+    rows, fit = [], SimpleImputer.fit
+    monkeypatch.setattr(
+        SimpleImputer, "fit", lambda self, X, y=None: (rows.append(len(X)), fit(self, X, y))[1]
+    )
+    table = iris().with_columns(
+        pl.when(pl.int_range(150) % 7 > 0).then(pl.col(FEATURES[0])).alias(FEATURES[0]),
+        pl.Series("garden", ["north", "south", None] * 50),
+    )
+    table.write_csv(tmp_path / "t.csv")
+    model = str(tmp_path / "m.psvm")
+    words = ["tune", str(tmp_path / "t.csv"), "-t", "species", "-o", model, *GRID, "--impute"]
+    assert main([*words, "--json"]) == 0
+    assert rows == [150, 150, *[100, 100] * 3]  # numbers and texts: all rows, then three folds
+    assert json.loads(capfd.readouterr().out)["best_score"] > 0.9
+    # The model finds its columns by name, and takes missing and new texts.
+    later = table.drop("species").reverse().with_columns(garden=pl.lit("east"))[:, ::-1]
+    later.write_csv(tmp_path / "new.csv")
+    assert main(["predict", model, str(tmp_path / "new.csv"), "-q"]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 151
+    assert main(["export", model, str(tmp_path / "m.json")]) == 0
+
+
+def test_what_is_said_of_the_choice(words, tmp_path, capfd):
+    """How many are as good, the simplest of them, and that C is at the edge of its grid."""
+    words = [*words, "--Cs", "0.01,0.1", "--ps", "1", "--gammas", "0.1"]
+    assert main([*words, "--json"]) == 0
+    out, err = capfd.readouterr()
+    facts = json.loads(out)
+    assert err == ""
+    assert facts["edges"] == [{"parameter": "C", "value": 0.1, "add": pytest.approx(1.0)}]
+    assert "largest of --Cs" in facts["remarks"][1]
+    assert facts["within_one_error"] == 1
+    assert main(words) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert all(remark in shown for remark in facts["remarks"])
+
+
+def test_the_simpler_combination_is_the_one_that_the_rule_takes(tmp_path, capfd):
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    pl.DataFrame(X[:, :10]).with_columns(grape=pl.Series(y)).write_csv(tmp_path / "t.csv")
+    words = ["tune", str(tmp_path / "t.csv"), "-t", "grape", "-o", str(tmp_path / "m")]
+    words += ["--ps", "1,2", "--Cs", "1,10,100", "--gammas", "0.02,0.1", "--cv", "3"]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    simpler = found["simpler"]
+    assert found["within_one_error"] > 1
+    assert f"p = {simpler['p']:.4g}, C = {simpler['C']:.4g}" in found["remarks"][0]
+    assert "--rule one_se" in found["remarks"][0]
+    assert main([*words, "--json", "--rule", "one_se"]) == 0
+    taken = json.loads(capfd.readouterr().out)
+    assert taken["best_parameters"] == {name: simpler[name] for name in ("p", "C", "gamma")}
+    assert taken["simpler"] is None
+    assert "fewest support vectors" in taken["remarks"][0]
 
 
 def test_the_table_shows_the_chosen_row(words, capfd):
@@ -139,6 +203,8 @@ def test_the_report_holds_all_and_needs_no_network(report):
     assert re.search(r"Made \d\d \w+ 20\d\d, \d\d:\d\d", text)
     assert re.search(r"<strong>0\.\d+</strong>accuracy of the largest class alone", text)
     assert 'class="notice"' not in text  # all of it was finished
+    assert "within one standard error" in text
+    assert ">StandardScaler</td>" in text
     assert ("Of the 30 test rows" in text) == (classes == 2)
     assert ("--test-size keeps some" in text) == (classes == 3)
 

@@ -299,12 +299,12 @@ def test_hard_margin(n, fit_intercept, solver):
 
 @each_solver
 def test_hard_margin_of_several_classes(solver):
-    """Every pair has its own hard margin, one per row of coef_."""
+    """Every pair has its own hard margin, one per row of pair_coef_."""
     X, y = blobs(n=60, classes=3, spread=0.05)
-    model = LinearPSVC(C=np.inf, solver=solver).fit(X, y)
+    model = LinearPSVC(C=np.inf, multi_class="ovo", solver=solver).fit(X, y)
     for number, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         rows = np.isin(y, (i, j))
-        margin = X[rows] @ model.coef_[number] + model.intercept_[number]
+        margin = X[rows] @ model.pair_coef_[number] + model.pair_intercept_[number]
         assert np.min(np.where(y[rows] == i, 1, -1) * margin) >= 1 - 1e-6
         alone = LinearPSVC(C=np.inf, solver=solver).fit(X[rows], y[rows] == i)
         assert model.primal_objective_[number] == pytest.approx(

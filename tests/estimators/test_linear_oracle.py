@@ -7,7 +7,7 @@ import oracle
 import pytest
 import scipy.sparse as sp
 from estimators import SOLVERS, each_solver
-from linear_referee import check_linear_optimum, check_solutions, primal_of
+from linear_referee import check_linear_optimum, check_solutions, primal_of, weights_of
 from small_data import REAL_SETS, blobs, noisy, real, separable
 
 from psvm import LinearPSVC
@@ -132,15 +132,14 @@ def test_every_problem_of_a_multiclass_fit(multi_class, p, solver, heard):
         parts = [(np.isin(y, pair), pair[0]) for pair in itertools.combinations(range(4), 2)]
     else:
         parts = [(np.ones(60, bool), label) for label in range(4)]
-    assert model.coef_.shape == (len(parts), 3)
-    assert model.intercept_.shape == (len(parts),)
+    coef, intercept = weights_of(model)
+    assert coef.shape == (len(parts), 3)
+    assert intercept.shape == (len(parts),)
     check_solutions(model, heard)
     for number, (rows, first) in enumerate(parts):
         signs = np.where(y[rows] == first, 1.0, -1.0)
         best = oracle.solve_linear(X[rows], signs, 1.0, p)
-        found = primal_of(
-            X[rows], model.coef_[number], model.intercept_[number], signs, np.ones(signs.size), p
-        )
+        found = primal_of(X[rows], coef[number], intercept[number], signs, np.ones(signs.size), p)
         assert found == pytest.approx(best.upper, rel=2 * TOL)
         assert model.primal_objective_[number] == pytest.approx(best.upper, rel=2 * TOL)
 
@@ -150,7 +149,7 @@ def test_every_problem_of_a_multiclass_fit(multi_class, p, solver, heard):
 def test_support(p, solver, heard):
     """n_support_ counts the rows with alpha > 0 in some problem, by class."""
     X, y = blobs(n=90, classes=3)
-    model = LinearPSVC(p=p, solver=solver).fit(X, y)
+    model = LinearPSVC(p=p, multi_class="ovo", solver=solver).fit(X, y)
     used = np.any([solution.alpha > 0 for solution in heard.solutions], axis=0)
     assert model.n_support_.tolist() == [int(used[y == label].sum()) for label in range(3)]
     assert np.issubdtype(model.n_support_.dtype, np.integer)

@@ -304,7 +304,7 @@ def test_verbose_reports_every_model(caplog):
         ({"tol": 2}, "`tol` is a relative duality gap"),
         ({"max_time": -1}, "`max_time` must be a number of seconds > 0"),
         ({"kernel": "cubic"}, "`kernel` must be one of"),
-        ({"gamma": -1.0}, "`gamma` must be a finite float >= 0"),
+        ({"gamma": -1.0}, "`gamma` must be a finite float > 0"),
         ({"cache_size": 0}, "`cache_size` must be a number of megabytes > 0"),
         ({"n_jobs": 0}, "`n_jobs` must be None or an integer other than 0"),
     ],

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from estimators import each_class
 from messages import X, Y, assert_mentions, changed, error_of
 from sklearn.exceptions import NotFittedError
+from sklearn.svm import SVC
 from small_data import noisy, separable
 
 from psvm import PSVC, LinearPSVC
@@ -21,6 +22,15 @@ def test_p_is_a_finite_number_of_at_least_1(Estimator, p):
 @pytest.mark.parametrize("C", [0.0, -1.0, np.nan])
 def test_C_is_positive(Estimator, C):
     assert_mentions(error_of(Estimator, ValueError, C=C), "C", "0", str(C))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "laplacian", "exponential"])
+@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, np.nan, np.inf, None, True])
+def test_gamma_is_positive(kernel, gamma):
+    """Also 0, which SVC takes: all rows would be alike."""
+    message = error_of(PSVC, ValueError, gamma=gamma, kernel=kernel)
+    assert_mentions(message, "`gamma`", "> 0", "'scale'", str(gamma))
+    assert ("same for all rows" in message) == (gamma == 0)
 
 
 @each_class
@@ -94,7 +104,16 @@ def test_two_classes_are_needed_among_the_rows_that_weigh(Estimator):
 @pytest.mark.parametrize("value", [-1.0, -1e-9])
 def test_weights_are_not_negative(Estimator, value):
     message = error_of(Estimator, ValueError, sample_weight=changed(np.ones(20), 4, value))
-    assert_mentions(message, "sample_weight", ">= 0", f"{value:g}")
+    assert_mentions(message, "sample_weight", ">= 0", f"{value:g}", "use 0 to leave")
+
+
+@pytest.mark.parametrize("weight", [0.0, -3.0])
+def test_weights_that_svc_drops(weight):
+    """SVC leaves rows of negative weight out in silence: what we say of it is true."""
+    weights = changed(np.ones(20), 4, weight)
+    theirs = SVC(kernel="linear").fit(X, Y, sample_weight=weights)
+    kept = np.delete(np.arange(20), 4)
+    assert theirs.coef_ == pytest.approx(SVC(kernel="linear").fit(X[kept], Y[kept]).coef_)
 
 
 @each_class

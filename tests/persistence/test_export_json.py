@@ -2,33 +2,25 @@
 
 import json
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from export_checks import PAGE, evaluator
 from export_models import KERNELS, several_classes, table, words
 from messages import assert_mentions
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 from small_data import real
 
 from psvm import PSVC, PSVCCV, LinearPSVC
 from psvm.persistence import UnsupportedModelError, export, to_json, write_json
 
-PAGE = Path(__file__).parents[2] / "docs" / "model-files.md"
-
 
 @pytest.fixture(scope="module")
 def evaluate():
-    """The function ``evaluate(model, row)`` that the page shows."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    source = next(block for block in blocks if "def evaluate(" in block)
-    assert "psvm" not in re.sub(r"#.*", "", source)
-    names = {}
-    exec(compile(source, str(PAGE), "exec"), names)
-    return names["evaluate"]
+    return evaluator()
 
 
 def assert_agrees(evaluate, model, rows, expected_rows=None):
@@ -37,9 +29,9 @@ def assert_agrees(evaluate, model, rows, expected_rows=None):
     found = [evaluate(json.loads(text), row) for row in plain]
     rows = rows if expected_rows is None else expected_rows
     ours = model.decision_function(rows)
-    decisions = np.array([decision for _, decision in found])
+    decisions = np.array([decision for _, decision, _ in found])
     np.testing.assert_allclose(decisions, ours, rtol=0, atol=1e-10 * np.abs(ours).max())
-    assert [label for label, _ in found] == model.predict(rows).tolist()
+    assert [label for label, _, _ in found] == model.predict(rows).tolist()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -61,6 +53,7 @@ def test_two_classes(kernel, evaluate):
         make_pipeline(MinMaxScaler(clip=True), LinearPSVC()),
         PSVCCV((1, 2), (1, 10), (0.01, 0.1), cv=2),
         make_pipeline(StandardScaler(), PSVCCV((1.5,), (0.1, 1), kernel="linear", cv=2)),
+        PSVCCV((1, 2), (1, 10), (0.01, 0.1), cv=2, preprocessor=StandardScaler()),
     ],
     ids=str,
 )
@@ -79,6 +72,22 @@ def test_table_of_numbers_and_texts(evaluate):
     model, frame = table()
     assert to_json(model)["feature_names"] == ["a", "kind", "b", "unused", "place"]
     assert_agrees(evaluate, model, frame.rows(), frame)
+
+
+def test_table_behind_the_preprocessor_of_a_search(evaluate):
+    model, frame = table()
+    search = PSVCCV((1,), (1, 10), (0.1,), cv=2, preprocessor=model[:-1])
+    search.fit(frame, model.predict(frame))
+    assert to_json(search)["feature_names"] == ["a", "kind", "b", "unused", "place"]
+    assert_agrees(evaluate, search, frame.rows(), frame)
+
+
+def test_a_preprocessor_that_cannot_be_exported_is_named():
+    X, y = several_classes("wine")
+    before = FunctionTransformer(np.abs)
+    search = PSVCCV((1,), (1,), (0.1,), cv=2, preprocessor=before).fit(X, y)
+    with pytest.raises(UnsupportedModelError, match="FunctionTransformer"):
+        to_json(search)
 
 
 def test_numbers_as_categories(evaluate):
@@ -109,6 +118,15 @@ def test_file_is_plain_json_with_every_digit(tmp_path):
     found = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert found == to_json(model)
     assert found["problems"][0]["intercept"] == model.intercept_[0]
+
+
+def test_a_document_of_the_first_version_is_read(evaluate):
+    """It was written before there was a second one."""
+    before = json.loads((Path(__file__).parent / "written_before" / "table.json").read_text())
+    assert before["model"]["version"] == 1
+    found = [evaluate(before["model"], row) for row in before["rows"]]
+    assert [label for label, _, _ in found] == before["labels"]
+    np.testing.assert_allclose([f for _, f, _ in found], before["decisions"], atol=1e-12)
 
 
 # --- choosing by the ending ----------------------------------------------------------------------

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
@@ -212,6 +213,9 @@ CHOSEN = {
     "pairs": PSVCCV((2,), (1,), (0.1, 1), decision_function_shape="ovo", rule="one_se", cv=2),
     "grids by the data": PSVCCV((1, 2), 2, kernel="laplacian", class_weight="balanced", cv=2),
     "splitter": PSVCCV((1,), (1, 10), cv=StratifiedKFold(2, shuffle=True, random_state=0)),
+    "preprocessor": PSVCCV(
+        (1,), (1, 10), cv=2, preprocessor=make_pipeline(StandardScaler(), PCA(1, random_state=0))
+    ),
 }
 
 
@@ -341,7 +345,7 @@ def test_info_tells_of_the_model_without_loading_it(tmp_path):
     path = tmp_path / "m.psvm"
     save(model, path)
     told = info(path)
-    assert told["format_version"] == 2
+    assert told["format_version"] == 3
     assert told["bytes"] == path.stat().st_size
     assert {"psvm", "scikit-learn", "numpy", "skops"} <= told["versions"].keys()
     summary = told["model"]

@@ -55,6 +55,20 @@ def test_a_file_of_format_1_gives_the_same_decisions(path):
         np.testing.assert_allclose(model.predict_proba(rows), EXPECTED["search_proba"], rtol=1e-9)
 
 
+def test_a_file_of_format_2_has_its_pairs_by_their_new_name():
+    """The weights of pairs were ``coef_``, and the pairs were the default."""
+    path = BEFORE / "format_2" / "linear_pairs.psvm"
+    assert read_container(path).format_version == 2
+    model, expected = load(path), np.load(path.with_suffix(".npz"))
+    np.testing.assert_array_equal(model.pair_coef_, expected["coef"])
+    np.testing.assert_array_equal(model.pair_intercept_, expected["intercept"])
+    np.testing.assert_array_equal(model.decision_function(EXPECTED["rows"]), expected["decision"])
+    assert not hasattr(model, "coef_")
+    assert model.multi_class == "ovo"
+    cold = clone(model).fit(EXPECTED["X"], EXPECTED["y"])
+    assert model.fit(EXPECTED["X"], EXPECTED["y"]).n_iter_.sum() < cold.n_iter_.sum()
+
+
 def test_a_linear_warm_start_of_format_1_still_is_one():
     model = load(BEFORE / "linear_warm.psvm")
     cold = clone(model).fit(EXPECTED["X"], EXPECTED["y"])

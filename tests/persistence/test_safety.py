@@ -451,6 +451,14 @@ def test_unsound_linear_model_is_refused(name, tmp_path):
     assert_mentions(refusal(tmp_path / "m.psvm"), name)
 
 
+@pytest.mark.parametrize("name", ["pair_coef_", "pair_intercept_"])
+def test_unsound_linear_model_of_pairs_is_refused(name, tmp_path):
+    model = LinearPSVC(multi_class="ovo").fit(*blobs(n=30, classes=3, d=2))
+    setattr(model, name, getattr(model, name)[..., :0])
+    save(model, tmp_path / "m.psvm")
+    assert_mentions(refusal(tmp_path / "m.psvm"), name)
+
+
 @pytest.fixture(scope="module")
 def chosen():
     """A search over three classes."""
@@ -489,6 +497,34 @@ UNSOUND_SEARCH = {
     "slope": set_sigmoid(slope=float("nan")),
     "offset": set_sigmoid(offset="0"),
 }
+
+
+def set_step(place, step):
+    def change(search):
+        search.best_estimator_.steps[place] = ("changed", step)
+
+    return change
+
+
+UNSOUND_PREPARED_SEARCH = {
+    "another preprocessor": set_attribute("preprocessor_", lambda _: StandardScaler()),
+    "no preprocessor": lambda s: delattr(s, "preprocessor_"),
+    "one more step": lambda s: s.best_estimator_.steps.insert(0, ("more", StandardScaler())),
+    "another last step": set_step(-1, StandardScaler()),
+    "no fitted model": set_step(-1, PSVC()),
+}
+
+
+@pytest.mark.parametrize("change", UNSOUND_PREPARED_SEARCH)
+def test_unsound_search_with_a_preprocessor_is_refused(change, tmp_path):
+    X, y = blobs(n=30, classes=3, d=2)
+    search = PSVCCV((1,), (1,), (0.1,), cv=2, preprocessor=StandardScaler()).fit(X, y)
+    save(search, tmp_path / "m.psvm")
+    loaded = load(tmp_path / "m.psvm")
+    assert loaded.best_estimator_[0] is loaded.preprocessor_
+    UNSOUND_PREPARED_SEARCH[change](search)
+    save(search, tmp_path / "m.psvm")
+    assert_mentions(refusal(tmp_path / "m.psvm"), "was not written by psvm")
 
 
 @pytest.mark.parametrize("change", UNSOUND_SEARCH)

@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from psvm import PSVC
+from psvm import PSVC, PSVCCV
 from psvm.persistence.steps import steps_of
 
 X = np.random.default_rng(0).normal(size=(30, 2))
@@ -32,6 +32,15 @@ def test_of_a_search_the_best_model():
     search.fit(X, Y)
     assert steps_of(search) == [step for _, step in search.best_estimator_.steps]
     assert steps_of(make_pipeline(MinMaxScaler(), search))[1:] == steps_of(search)
+
+
+def test_the_preprocessor_of_a_search_is_a_step():
+    before = make_pipeline(StandardScaler(), MinMaxScaler())
+    search = PSVCCV((1,), (1,), (0.1,), cv=2, preprocessor=before)
+    assert steps_of(search) == [search]  # not fitted yet
+    scale, squeeze, model = steps_of(search.fit(X, Y))
+    assert (scale, squeeze) == tuple(step for _, step in search.preprocessor_.steps)
+    assert model is search.best_estimator_[-1]
 
 
 def test_a_search_that_kept_no_model():

@@ -274,7 +274,7 @@ def test_convergence_against_the_rest_and_of_many_problems():
     display = ConvergenceDisplay.from_estimator(LinearPSVC(multi_class="ovr").fit(Xm, ym))
     assert legend_texts(display.ax_)[0] == "0 against the rest"
     Xm, ym = blobs(150, classes=5)
-    display = ConvergenceDisplay.from_estimator(LinearPSVC(p=2).fit(Xm, ym))
+    display = ConvergenceDisplay.from_estimator(LinearPSVC(p=2, multi_class="ovo").fit(Xm, ym))
     assert len(display.lines_) == 10
     assert legend_texts(display.ax_) == ["LinearPSVC, p = 2 (10 problems)"]
     assert len({line.get_color() for line in display.lines_}) == 1

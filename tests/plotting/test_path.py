@@ -111,6 +111,23 @@ def test_dual_variables_in_units_of_C():
     assert display.ax_.get_title() == "p = 1"
 
 
+@pytest.mark.parametrize(
+    ("multi_class", "problem", "said"),
+    [
+        ("ovo", 0, "class a against class b"),
+        ("ovo", 2, "class b against class c"),
+        ("ovr", 1, "class b against the rest"),
+    ],
+)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_of_several_problems_the_title_says_which(multi_class, problem, said, kernel):
+    X, y = blobs(n=30, classes=3, d=2)
+    options = {"ps": [1.5], "Cs": [0.1, 1.0], "kernel": kernel, "multi_class": multi_class}
+    path = psvm_path(X, np.array(["a", "b", "c"])[y], **options)
+    quantity = "coef" if kernel == "linear" else "dual_coef"
+    assert draw(path, quantity=quantity, problem=problem).ax_.get_title() == f"p = 1.5, {said}"
+
+
 def test_dual_variables_of_one_pair_of_classes():
     Xm, ym = blobs(60, classes=3)
     path = psvm_path(Xm, ym, ps=[1, 2], Cs=CS)

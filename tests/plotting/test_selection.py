@@ -1,5 +1,7 @@
 """SelectionDisplay: what is on its maps and curves."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -92,6 +94,79 @@ def test_one_bad_cell_does_not_hide_the_others():
     assert display.image_.norm.vmin > 0.89
     found["mean_test_score"][:] = 0.9
     assert draw(found).colorbar_.extend == "neither"
+
+
+def in_splits(means, errors=0.01, splits=5):
+    """``cv_results_`` over C and p with these means, one row of a fold apart."""
+    means = np.asarray(means, dtype=float)
+    C, p = (grid.ravel() for grid in np.meshgrid(np.arange(means.shape[1]) + 1.0, PS[: len(means)]))
+    parts = {f"split{k}_test_score": means.ravel() for k in range(splits)}
+    deviation = np.full(means.size, errors * np.sqrt(splits - 1))
+    found = {"param_C": C, "param_p": p, "mean_test_score": means.ravel(), **parts}
+    return found | {"std_test_score": deviation}
+
+
+def test_colours_do_not_exaggerate_a_difference_of_one_row():
+    """One standard error is a quarter of the scale at most; larger differences use all of it."""
+    display = draw(in_splits([[0.900, 0.902, 0.904]] * 3))
+    norm = display.image_.norm
+    assert norm.vmax - norm.vmin == pytest.approx(0.04)
+    assert norm(0.904) - norm(0.900) == pytest.approx(0.1)
+    assert display.colorbar_.extend == "neither"
+    far = draw(in_splits([[0.5, 0.7, 0.904]] * 3)).image_.norm
+    assert far.vmin == pytest.approx(0.5)
+    # One split tells of no error: as wide as the scores are.
+    alone = draw(in_splits([[0.900, 0.902, 0.904]] * 3, splits=1)).image_.norm
+    assert alone.vmax - alone.vmin == pytest.approx(0.004)
+
+
+def boxes(display):
+    """The numbers that are drawn, and the labels of the x-axis, as rectangles of the page."""
+    drawn, figure = [], display.figure_
+    texts = [text for text in display.text_.ravel() if text is not None]
+    for text in texts:
+        draw_parent = type(text).__mro__[1].draw
+        size = text.get_fontsize()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                type(text).__mro__[1],
+                "draw",
+                lambda self, renderer: drawn.append(self.get_window_extent(renderer)),
+            )
+            text.draw(figure.canvas.get_renderer())
+        assert type(text).__mro__[1].draw is draw_parent
+        assert text.get_fontsize() == size
+    return drawn
+
+
+@pytest.mark.parametrize("size", [(8, 5), (4, 3), (3, 2.2)])
+@pytest.mark.parametrize("columns", [3, 12])
+def test_numbers_and_labels_are_not_printed_over_each_other(size, columns):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    found = in_splits(np.linspace(0.8, 0.9, 3 * columns).reshape(3, columns))
+    found["param_C"] = np.array([10.0 ** (C / 3.0) for C in found["param_C"]])
+    display = SelectionDisplay.from_cv_results(found, ax=figure.subplots())
+    figure.canvas.draw()
+    numbers = boxes(display)
+    if size == (8, 5):
+        assert len(numbers) == 3 * columns
+    if (size, columns) == ((3, 2.2), 12):
+        assert numbers == []
+    for k, one in enumerate(numbers):
+        assert not any(one.overlaps(other) for other in numbers[k + 1 :])
+    shown = [label for label in display.ax_.get_xticklabels() if label.get_text()]
+    assert shown
+    turned = shown[0].get_rotation() > 0
+    across = [label.get_window_extent() for label in shown]
+    gaps = np.diff([box.x1 if turned else box.x0 for box in across])
+    height = shown[0].get_fontsize() * figure.dpi / 72.0
+    if turned:
+        assert (gaps > height).all()  # between lines at half a right angle
+    else:
+        assert all(not a.overlaps(b) for a, b in pairwise(across))
 
 
 def test_a_large_map_has_no_numbers():

@@ -37,7 +37,7 @@ def test_the_error_is_within_its_bound(name, storage, gamma, offset):
     for tight in (False, True):
         bound = kernel.errors.bounds([0], dual, 1, tight=tight)
         assert np.all(error <= bound)
-    assert np.all(error <= kernel.errors.coarse(float(np.abs(dual).sum())))
+    assert np.all(error <= float(np.abs(dual).sum()) * kernel.errors.of_unit)
     assert kernel.errors.most >= float(np.abs(K).max()) * (1 - 1e-12)
 
 

@@ -25,7 +25,8 @@ def blobs(rng, n, d, k, spread=1.0):
 
 def many(model, X):
     """X so often that it pays to read labels from float32 entries."""
-    vectors = model._as_arrays()._merged().vectors.shape[0]
+    arrays = model._as_arrays()
+    vectors = (arrays._merged() if arrays.kernel.of_features else arrays).vectors.shape[0]
     rows = max(module._MANY_ROWS, module._FEW // vectors + 1)
     numbers = np.arange(-(-rows // X.shape[0]) * X.shape[0]) % X.shape[0]
     return X[numbers]

@@ -14,7 +14,7 @@ from psvm.search.row_search import RowSearch
 
 def engines_of(problem, megabytes=100.0):
     kernel = problem.kernel.function
-    model = LinearPSVC() if kernel == "linear" else PSVC(kernel=kernel)
+    model = LinearPSVC(multi_class="ovo") if kernel == "linear" else PSVC(kernel=kernel)
     return choose_engines(problem, model, tol=1e-4, cache_bytes=megabytes * 2**20, threads=1)
 
 
@@ -46,7 +46,9 @@ def test_the_engines_of_a_kernel_and_size(kernel, n, megabytes, search, final):
 def test_engines_of_one_search_give_the_same_answers(kernel, n):
     problem = halves(n, classes=3, kernel=kernel, d=30)
     engines = engines_of(problem)
-    whole = RowSearch(problem, LinearPSVC() if kernel == "linear" else PSVC(kernel=kernel))
+    whole = RowSearch(
+        problem, LinearPSVC(multi_class="ovo") if kernel == "linear" else PSVC(kernel=kernel)
+    )
     paths = {0: problem.grid.path(0, range(problem.grid.size))}
     found = {}
     for engine in (engines.search, whole):

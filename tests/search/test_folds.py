@@ -18,7 +18,7 @@ def test_ranges_hold_the_rows_and_no_others():
 def test_in_their_order_the_rows_of_a_problem_are_few_ranges(classes):
     """One per class that takes part, although rows are given in any order."""
     problem = halves(80, classes)
-    order = row_order(problem.codes, problem.folds)
+    order = row_order(problem.codes, [fold.test for fold in problem.folds])
     place = np.argsort(order)
     assert sorted(order.tolist()) == list(range(80))
     for own in problem.problems:

@@ -76,7 +76,7 @@ def scorer_of(problem, scorer, parameters=None):
     return HeldOutScorer(
         problem,
         scorer,
-        problem.X,
+        problem.prepared[0].X,
         problem.classes[problem.codes],
         parameters or {},
         decision_function_shape="ovr",
@@ -106,7 +106,7 @@ def test_what_a_scorer_sees():
 
     def look(model, X, y):
         seen.append(model.params_)
-        assert X.shape == (20, problem.X.shape[1])
+        assert X.shape == (20, problem.prepared[0].X.shape[1])
         assert model.classes_.tolist() == ["a", "b", "c"]
         decision, probabilities = model.decision_function(X), model.predict_proba(X)
         assert decision.shape == probabilities.shape == (20, 3)

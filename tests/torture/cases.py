@@ -227,9 +227,9 @@ def tolerance(rng: np.random.Generator) -> float:
 
 
 def product_and_one(X: Any, Z: Any) -> Any:
-    """A callable kernel: ``(<x, z> + 1)``, on arrays and on sparse matrices."""
-    X, Z = X.astype(np.float64), Z.astype(np.float64)
-    values = X @ Z.T
+    """A callable kernel: ``(<x, z> + 1)``, on lists, arrays and sparse matrices."""
+    X, Z = (rows if sp.issparse(rows) else np.asarray(rows) for rows in (X, Z))
+    values = X.astype(np.float64) @ Z.astype(np.float64).T
     return (values.toarray() if sp.issparse(values) else np.asarray(values)) + 1.0
 
 
@@ -238,8 +238,7 @@ def _common(rng: np.random.Generator) -> dict[str, Any]:
     found["n_jobs"] = one_of(rng, 1, 2, weights=[9, 1])
     if rng.random() < 0.15:
         found["fit_intercept"] = False
-    if rng.random() < 0.3:
-        found["multi_class"] = "ovr"
+    found["multi_class"] = "ovr" if rng.random() < 0.3 else "ovo"
     if rng.random() < 0.15:
         found["class_weight"] = "balanced"
     if rng.random() < 0.08:

@@ -65,6 +65,7 @@ def models() -> list[SoundModel]:
         ("PSVC ovr", psvm.PSVC(kernel="linear", multi_class="ovr").fit(X3, y3), X3),
         ("PSVC precomputed", psvm.PSVC(kernel="precomputed").fit(X @ X.T, y), X @ X.T),
         ("LinearPSVC", psvm.LinearPSVC(warm_start=True).fit(X3, names[y3]), X3),
+        ("LinearPSVC ovo", psvm.LinearPSVC(multi_class="ovo").fit(X3, y3), X3),
         ("pipeline", make_pipeline(StandardScaler(), psvm.PSVC(p=2)).fit(X, y), X),
         ("PSVCCV", psvm.PSVCCV(ps=[1, 2], Cs=[1.0], gammas=[0.5], cv=2).fit(X, y), X),
     ]

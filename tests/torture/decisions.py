@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from torture.cases import FitCase
 from torture.exact import EPS, Kernel, Real, dot, exactly, weights_of
 from torture.outcome import Outcome
-from torture.referee import Referee, coefficients, signs_of
+from torture.referee import Referee, by_its_name, coefficients, signs_of
 
 _U = np.finfo(np.float64).eps
 # Norms of sparse rows, which are not centred, may cancel by 2^13 times their number.
@@ -69,7 +69,7 @@ def _check_values(referee: Referee, scores: np.ndarray, outcome: Outcome) -> Non
         else:
             K, error = X[:, model.support_], Real(0)
     for t, classes in enumerate(signs_of(len(referee.classes), referee.pairwise)):
-        b = Real(model.intercept_[t])
+        b = Real(by_its_name(model, "intercept_")[t])
         if linear:
             w, off = _weights(referee, t, classes, outcome)
             values, size = dot(X, w) + b, dot(np.abs(X), np.abs(w)) + abs(b)
@@ -97,7 +97,7 @@ def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[
     """The weights of a linear problem, and what rounding may make of those of support vectors."""
     model = referee.model
     if not hasattr(model, "dual_coef_"):
-        w = exactly(model.coef_[t])
+        w = exactly(by_its_name(model, "coef_")[t])
         return w, np.zeros_like(w)
     support = referee.X[model.support_]
     codes = referee.codes[model.support_]

@@ -18,7 +18,7 @@ import psvm
 from torture.cases import FitCase, make_fit
 from torture.decisions import check_decisions
 from torture.outcome import Outcome
-from torture.referee import Referee, judge
+from torture.referee import Referee, by_its_name, judge
 
 HERE = __file__
 PACKAGE = str(Path(psvm.__file__).parent)
@@ -140,11 +140,15 @@ def check_model(case: FitCase, name: str, model: Any, C: Any, p: Any, outcome: O
 
 def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
     """Everything is a number, and says what it should."""
-    names = ["intercept_", "dual_gap_", "primal_objective_", "dual_objective_"]
-    names += ["dual_coef_"] if hasattr(model, "dual_coef_") else ["coef_"]
-    for name in names:
-        values = np.asarray(getattr(model, name))
-        allowed = name in ("dual_gap_", "primal_objective_", "dual_objective_")
+    names = ["dual_gap_", "primal_objective_", "dual_objective_"]
+    told = {name: getattr(model, name) for name in names}
+    told["intercept_"] = by_its_name(model, "intercept_")
+    if hasattr(model, "dual_coef_"):
+        told["dual_coef_"] = model.dual_coef_
+    else:
+        told["coef_"] = by_its_name(model, "coef_")
+    for name, values in told.items():
+        allowed = name in names
         if np.isnan(values).any() or (not allowed and not np.isfinite(values).all()):
             outcome.found("not a number", f"{name} = {values.ravel()[:5]}")
     tol = case.parameters["tol"]
@@ -160,8 +164,10 @@ def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
             if bad:
                 outcome.found("not a number", f"history_[{t}] has NaN in {bad}: {record}")
                 break
-    if not case.parameters.get("fit_intercept", True) and np.any(model.intercept_):
-        outcome.found("status", f"intercept_ {model.intercept_} without an intercept")
+    if not case.parameters.get("fit_intercept", True) and np.any(by_its_name(model, "intercept_")):
+        outcome.found(
+            "status", f"intercept_ {by_its_name(model, 'intercept_')} without an intercept"
+        )
     limit = case.parameters.get("max_iter", -1)
     if limit > 0 and (model.n_iter_ > limit).any() and case.estimator != "PSVCCV":
         outcome.found("status", f"n_iter_ {model.n_iter_} with max_iter {limit}")

@@ -91,6 +91,11 @@ def coefficients(
     return np.where(codes == i, dual_coef[j - 1], np.where(codes == j, dual_coef[i], 0.0))
 
 
+def by_its_name(model: Any, name: str) -> Any:
+    """Weights or intercepts; LinearPSVC has another name for those of pairs of classes."""
+    return getattr(model, f"pair_{name}" if hasattr(model, "pair_coef_") else name)
+
+
 class Referee:
     """The rows of a fit in extended precision, shared by its binary problems."""
 
@@ -103,7 +108,9 @@ class Referee:
         self.cost = costs(case, self.classes, case.parameters["C"] if C is None else C)
         self.kernel = kernel_of(case, model)
         self.fit_intercept = case.parameters.get("fit_intercept", True)
-        self.pairwise = case.parameters.get("multi_class", "ovo") == "ovo" and len(self.classes) > 2
+        default = "ovr" if case.estimator == "LinearPSVC" else "ovo"
+        way = case.parameters.get("multi_class", default)
+        self.pairwise = way == "ovo" and len(self.classes) > 2
         self.X = exactly(case.data.values)
         self.features: np.ndarray | None = None
         self.K, self.entry_error = self._matrix()
@@ -138,7 +145,7 @@ class Referee:
                 self.fit_intercept, self.entry_error,
                 None if self.features is None else self.features[rows],
             )  # fmt: skip
-            intercept = Real(model.intercept_[t])
+            intercept = Real(by_its_name(model, "intercept_")[t])
             coef = w = None
             if hasattr(model, "dual_coef_"):
                 coef = np.zeros(len(self.codes), dtype=Real)
@@ -148,7 +155,7 @@ class Referee:
                 )
                 coef = coef[rows]
             if coef is None:
-                w = exactly(model.coef_[t])
+                w = exactly(by_its_name(model, "coef_")[t])
                 primal, values = self._linear(problem, rows, w, 0 * w, intercept)
             else:
                 primal, values = self._kernel(problem, rows, coef, intercept)

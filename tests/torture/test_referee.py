@@ -12,7 +12,7 @@ from torture.decisions import check_decisions
 from torture.exact import Kernel, Problem, Real, Value, exactly
 from torture.interior_point import Bracket, improve
 from torture.outcome import Outcome
-from torture.referee import Referee, judge
+from torture.referee import Referee, by_its_name, judge
 
 
 def case_of(estimator, seed=0, classes=2, **parameters):
@@ -41,6 +41,7 @@ CASES = [
     case_of("PSVC", kernel="poly", gamma=0.5, coef0=1.0, classes=4),
     case_of("PSVC", kernel="laplacian", classes=3, multi_class="ovr", class_weight="balanced"),
     case_of("LinearPSVC", p=1.0, classes=3),
+    case_of("LinearPSVC", p=1.0, classes=3, multi_class="ovo"),
     case_of("LinearPSVC", p=3.0, fit_intercept=False),
 ]
 
@@ -57,7 +58,7 @@ def test_true_certificates_are_proved(case):
 def test_a_model_moved_by_hand_is_caught(case):
     model = copy.deepcopy(fitted(case))
     if case.parameters.get("fit_intercept", True):
-        model.intercept_ = model.intercept_ + 0.1
+        by_its_name(model, "intercept_")[:] += 0.1
     else:
         model.coef_ = 1.1 * model.coef_
     found = {finding.what for finding in verdict(case, model).findings}

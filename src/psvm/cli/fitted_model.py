@@ -146,10 +146,12 @@ def innermost(estimator: Any) -> Any:
 
 
 def _parts(estimator: Any) -> Iterator[Any]:
-    """All steps of a pipeline, those inside column transformers too."""
+    """All steps of a pipeline, those inside searches and column transformers too."""
     yield estimator
     for _, step in getattr(estimator, "steps", ()):
         yield from _parts(step)
+    if hasattr(estimator, "best_estimator_"):
+        yield from _parts(estimator.best_estimator_)
     for _, part, _ in getattr(estimator, "transformers_", ()):
         yield from _parts(part)
 

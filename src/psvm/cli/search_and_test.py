@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from typing import Any
 
 from psvm.cli.preprocessing import with_preprocessing
-from psvm.cli.show import show_table
+from psvm.cli.search_remarks import remarks_of
+from psvm.cli.show import show_note, show_table
 from psvm.cli.train_and_test import Fitted, Split, TimeLimit, facts_of
+from psvm.search import GridEdgeWarning
 from psvm.search.watch import NothingFinished
 
 # Share of a limit of seconds for the search and its final fit; the rest is for the scores.
@@ -27,8 +30,8 @@ def tune_model(
     rows : Split
         What to search on and to test with.
     scale, impute : bool
-        As for :func:`with_preprocessing`; what is learned of the columns (means, medians) is
-        learned from all training rows, not in each fold.
+        As for :func:`with_preprocessing`; what is learned of the columns (means, medians,
+        categories) is learned in every fold from its own training rows.
     quiet : bool
         Whether to show no progress.
 
@@ -37,13 +40,17 @@ def tune_model(
     Fitted
     """
     limit = TimeLimit(search.max_time, time.perf_counter())
+    pipeline = with_preprocessing(search, rows.train, scale=scale, impute=impute)
+    if pipeline is not search:
+        search.set_params(preprocessor=pipeline[:-1])
     search.set_params(
         verbose=int(not quiet),
         max_time=None if limit.seconds is None else _FOR_SEARCH * limit.seconds,
     )
-    model = with_preprocessing(search, rows.train, scale=scale, impute=impute)
     try:
-        model.fit(rows.train.X, rows.train.y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GridEdgeWarning)  # it is among the remarks
+            search.fit(rows.train.X, rows.train.y)
     except NothingFinished:
         raise ValueError(
             f"--max-time {limit.seconds:g} was over before one combination was fitted to all "
@@ -52,16 +59,17 @@ def tune_model(
         ) from None
     seconds = time.perf_counter() - limit.began
     search.set_params(verbose=0, max_time=limit.seconds)
-    test = None if rows.test is None else limit.some_of(rows.test, model, share=0.25)
-    train = limit.some_of(rows.train, model, share=0.75)
+    test = None if rows.test is None else limit.some_of(rows.test, search, share=0.25)
+    train = limit.some_of(rows.train, search, share=0.75)
     facts = {
-        **facts_of(model, rows.train, Split(train, test), seconds),
+        **facts_of(search, rows.train, Split(train, test), seconds),
         "best_parameters": _in_order(search.best_params_),
         "best_score": float(search.best_score_),
         "combinations": len(search.cv_results_["params"]),
+        **remarks_of(search),
         "search": _table(search.cv_results_, int(search.best_index_)),
     }
-    return Fitted(model, facts)
+    return Fitted(search, facts)
 
 
 def _table(results: dict[str, Any], chosen: int) -> list[dict[str, Any]]:
@@ -108,6 +116,8 @@ def show_search(tuned: Fitted, top: int) -> None:
         ],
         title=f"{tried(tuned.facts)} combinations tried, the best first",
     )
+    for remark in tuned.facts["remarks"]:
+        show_note(remark)
 
 
 def tried(facts: dict[str, Any]) -> str:

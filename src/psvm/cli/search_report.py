@@ -20,14 +20,14 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from sklearn.base import clone
 
-from psvm.cli.fitted_model import Model, innermost
+from psvm.cli.fitted_model import Model
 from psvm.cli.output import output_stream
-from psvm.cli.preprocessing import CLASSIFIER
 from psvm.cli.scores import scores_of
 from psvm.cli.search_and_test import tried
 from psvm.cli.train_and_test import Fitted, Split, short
 from psvm.mathematics.multiclass import predicted_codes
 from psvm.paper.command_line import as_html
+from psvm.persistence.steps import steps_of
 from psvm.plotting import LearningProcessDisplay, SelectionDisplay
 
 ROWS = 20
@@ -106,6 +106,7 @@ def _content(
         "names": names,
         "rows": table[:ROWS],
         "pictures": _pictures(search, names),
+        "remarks": facts["remarks"],
         "judged": judged,
         "scores": {
             "rows": f"{scores['rows']:,}",
@@ -190,7 +191,7 @@ def _data_facts(rows: Split) -> dict[str, str]:
 
 
 def _preprocessing(model: Any) -> str:
-    steps = [type(step).__name__ for _, step in getattr(model, "steps", [])[:-1]]
+    steps = [type(step).__name__ for step in steps_of(model)[:-1]]
     return " → ".join(steps) or "none"
 
 
@@ -230,10 +231,7 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
         found.append(_picture(roc, f"ROC curve of the class {classes[1]}."))
     if search.max_time is not None and _LEARNING_FITS * search.refit_time_ > search.max_time:
         return found
-    best = clone(innermost(tuned.model))
-    model = clone(tuned.model) if hasattr(tuned.model, "steps") else best
-    if hasattr(model, "steps"):
-        model.set_params(**{CLASSIFIER: best})
+    model = clone(search.best_estimator_)
 
     def learning(ax: Any) -> None:
         LearningProcessDisplay.from_estimator(

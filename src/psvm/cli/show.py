@@ -43,6 +43,11 @@ def show_facts(facts: dict[str, str]) -> None:
     _print(grid)
 
 
+def show_note(sentence: str) -> None:
+    """Write a sentence."""
+    _print(_text(sentence))
+
+
 def show_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
 ) -> None:

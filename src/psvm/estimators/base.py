@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm.estimators import validation as check
+from psvm.estimators.absent import no_probabilities
 from psvm.estimators.callbacks import CallbackSupportMixin
 from psvm.estimators.labels import EncodedLabels, check_class_weight
 from psvm.estimators.warn import warn_user
+from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.multiclass import class_scores, predicted_codes
 from psvm.solvers.ledger import Budget, Solution, Status
@@ -40,13 +42,19 @@ class Settings:
         return n_classes > 2 and self.multi_class == "ovo"
 
 
-def _is_finite(one: Solution) -> bool:
-    """Whether a solution consists of numbers, though its gap may be infinite."""
-    proof = one.certificate  # floats, for which math is ten times as fast
+def _is_finite(proof: Certificate) -> bool:
+    """Whether a certificate consists of numbers, though its gap may be infinite."""
+    # Of floats, for which math is ten times as fast.
     unknown = math.isnan(proof.primal) or math.isnan(proof.dual) or math.isnan(proof.gap)
-    if unknown or not (math.isfinite(proof.intercept) and math.isfinite(proof.scale)):
-        return False
-    return bool(np.isfinite(one.alpha if one.decision.size else one.w).all())
+    return not unknown and math.isfinite(proof.intercept) and math.isfinite(proof.scale)
+
+
+def _are_finite(solved: Sequence[Solution]) -> bool:
+    """Whether solutions consist of numbers."""
+    values = [one.alpha if one.decision.size else one.w for one in solved]
+    # All at once: there may be thousands of them.
+    joined = values[0] if len(values) == 1 else np.concatenate(values)
+    return all(_is_finite(one.certificate) for one in solved) and bool(np.isfinite(joined).all())
 
 
 @contextmanager
@@ -97,6 +105,10 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     classes_: npt.NDArray[Any]
 
+    if not TYPE_CHECKING:  # which would call everything after them unreachable
+        predict_proba = no_probabilities()
+        predict_log_proba = no_probabilities()
+
     def __sklearn_tags__(self) -> Any:
         """Sparse input is fine."""
         tags = super().__sklearn_tags__()
@@ -135,7 +147,7 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"C=inf asks for a hard margin, but the classes are not separable "
                 f"{self._not_separable}"
             )
-        if not all(_is_finite(one) for one in solved):
+        if not _are_finite(solved):
             raise ValueError(
                 f"The numbers of this fit must stay within the range of float64, and with p = "
                 f"{settings.loss.p:g}, C = {settings.C:g} and these X and weights they do not. "
@@ -170,13 +182,30 @@ class PNormClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         seen.store(self)
         self.classes_ = labels.classes
         self.class_weight_ = labels.class_weight
-        self.intercept_ = np.array([one.certificate.intercept for one in solved])
         self.dual_gap_ = np.array([one.certificate.gap for one in solved])
         self.primal_objective_ = np.array([one.certificate.primal for one in solved])
         self.dual_objective_ = np.array([one.certificate.dual for one in solved])
         self.status_ = [one.status for one in solved]
         self.history_ = [one.history for one in solved]
         self.n_iter_ = np.array([one.n_iter for one in solved], dtype=np.int32)
+
+    # --- copies and files ------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The status by name: skops makes objects without their constructor, and an Enum has no
+        # members but its own.
+        state = dict(super().__getstate__())
+        if "status_" in state:
+            state["status_"] = [
+                one.name if isinstance(one, Status) else one for one in state["status_"]
+            ]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "status_" in state:
+            found = [Status[one] if isinstance(one, str) else one for one in state["status_"]]
+            state = {**state, "status_": found}
+        super().__setstate__(state)
 
     # --- predict ---------------------------------------------------------------------------------
 

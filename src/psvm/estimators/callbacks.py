@@ -7,18 +7,29 @@ Every cell of a search is a task ``"cell"`` with its parameters and mean score.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn < 1.9
     # Either this class or the imported one, which a type checker cannot see as one name.
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin."""
 
-    def with_callbacks(method: Any) -> Any:
-        """Return the method as it is."""
-        return method
+    _with_callbacks = None
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """A fit that ends its callbacks however it ends, of the type that it has without them.
+
+    scikit-learn's decorator has no types: by itself it would make every ``fit`` one of anything.
+    """
+    decorated: _Method = method if _with_callbacks is None else _with_callbacks(method)
+    return decorated
 
 
 __all__ = ["CallbackSupportMixin", "FitReporter", "with_callbacks"]

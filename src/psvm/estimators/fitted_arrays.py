@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.mathematics import multiclass
+from psvm.rows.given_rows import GivenRows
 from psvm.rows.sparse_format import sound_sparse
 
 Array = npt.NDArray[np.float64]
@@ -28,7 +29,7 @@ def problem_count(model: Any) -> int:
 
 def number_array(model: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     """An attribute of numbers of this shape, as float64; None stands for any length."""
-    values = getattr(model, name)
+    values: Any = getattr(model, name, None)  # a name of the other `multi_class` is not there
     fits = isinstance(values, np.ndarray) and _matches(values.shape, shape)
     if not fits or values.dtype.kind not in "fiu":
         raise _changed(name, f"an array of numbers of shape {_told(shape)}", _shown(values))
@@ -67,6 +68,14 @@ def support_vectors(model: Any, total: int) -> Any:
             "support_vectors_", f"float32 or float64 rows of shape {shape}", _shown(vectors)
         )
     return sound_sparse(vectors, "`support_vectors_`") if sparse else vectors
+
+
+def given_vectors(model: Any, total: int) -> GivenRows:
+    """``support_vectors_`` of a callable kernel: one for each coefficient, of any kind."""
+    vectors = GivenRows.of(model.support_vectors_)
+    if len(vectors) != total:
+        raise _changed("support_vectors_", f"{total} rows", f"{len(vectors)} rows")
+    return vectors
 
 
 def _are_integers(values: Any, shape: tuple[int, ...]) -> bool:

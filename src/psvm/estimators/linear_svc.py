@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
+from psvm.estimators.absent import Absent
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.labels import EncodedLabels, encode_labels
@@ -21,6 +22,22 @@ from psvm.rows.prediction import LinearModel
 from psvm.solvers.linear.choose import SOLVERS, solve_linear
 
 Array = npt.NDArray[np.float64]
+
+# What weights and intercepts are called: of classes as everywhere, so that what others compute with
+# them is the decision; of pairs so that nobody does.
+_OF_CLASSES = ("coef_", "intercept_")
+_OF_PAIRS = ("pair_coef_", "pair_intercept_")
+
+
+def _why_no_coef(model: Any) -> str:
+    """What there is in place of ``coef_`` and ``intercept_``."""
+    if "pair_coef_" not in vars(model):
+        return "it is not fitted yet."
+    return (
+        "it was fitted to pairs of classes, whose votes are not linear in X. The pairs have "
+        "pair_coef_ and pair_intercept_; with multi_class='ovr' there is one row for each class, "
+        "and X @ coef_.T + intercept_ is the decision function."
+    )
 
 
 class LinearPSVC(PNormClassifier):
@@ -48,8 +65,9 @@ class LinearPSVC(PNormClassifier):
         not separable).
     fit_intercept : bool, default=True
         Whether b is free; if False it is 0.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        How k > 2 classes become binary problems: every pair, or each class against the rest.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        How k > 2 classes become binary problems: each class against the rest, as of LinearSVC, or
+        every pair, as of PSVC. Only the former is a linear model of the classes (see ``coef_``).
     class_weight : dict, "balanced" or None, default=None
         Factors of C per class. "balanced" weighs classes inversely to their total sample weight.
     tol : float, default=1e-4
@@ -78,17 +96,23 @@ class LinearPSVC(PNormClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-    coef_ : ndarray of shape (n_problems, n_features)
-        Weights w.
-    intercept_ : ndarray of shape (n_problems,)
-        Intercepts b.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+        Weights w: ``decision_function(X)`` is ``X @ coef_.T + intercept_``. Dense, also for sparse
+        X. Not there for pairs of three or more classes, whose votes are no linear function of X;
+        ``hasattr`` is False then, so that nobody takes one pair's weights for those of a class.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+        Intercepts b; not there for pairs of three or more classes.
+    pair_coef_ : ndarray of shape (n_pairs, n_features)
+        Weights of the pairs of classes, for ``multi_class="ovo"`` with three or more classes only.
+    pair_intercept_ : ndarray of shape (n_pairs,)
+        Their intercepts.
     n_support_ : ndarray of shape (n_classes,)
         Number of rows per class whose dual variable is positive in some binary problem.
     n_iter_ : ndarray of shape (n_problems,)
         Outer iterations.
     dual_gap_ : ndarray of shape (n_problems,)
         Relative duality gap ``(P - D) / P`` of each binary problem, in float64, with P at ``coef_``
-        and ``intercept_``.
+        and ``intercept_``, or those of the pairs.
     primal_objective_, dual_objective_ : ndarray of shape (n_problems,)
         P and D of each binary problem.
     status_ : list of Status
@@ -129,6 +153,13 @@ class LinearPSVC(PNormClassifier):
     True
     """
 
+    if TYPE_CHECKING:
+        coef_: Array
+        intercept_: Array
+    else:
+        coef_ = Absent(_why_no_coef)
+        intercept_ = Absent(_why_no_coef)
+
     _not_separable = "by a hyperplane. Use a finite C, or more features (for instance Nystroem)."
 
     def __init__(
@@ -137,7 +168,7 @@ class LinearPSVC(PNormClassifier):
         *,
         C: float = 1.0,
         fit_intercept: bool = True,
-        multi_class: Literal["ovo", "ovr"] = "ovo",
+        multi_class: Literal["ovr", "ovo"] = "ovr",
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int = -1,
@@ -175,7 +206,8 @@ class LinearPSVC(PNormClassifier):
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
-            product with C is below the smallest normal float64 (2.2e-308).
+            product with C is below the smallest normal float64 (2.2e-308). A negative weight is an
+            error; SVC would leave the row out.
 
         Returns
         -------
@@ -235,6 +267,7 @@ class LinearPSVC(PNormClassifier):
     ) -> Self:
         """Solve over checked rows, and store."""
         signs = problem_signs(labels.classes.size, settings.multi_class)
+        assert seen.count is not None  # rows of numbers have columns
         check.check_width(len(signs), seen.count)
         problems = LinearProblems(
             signs,
@@ -264,12 +297,24 @@ class LinearPSVC(PNormClassifier):
         n_support = np.bincount(problems.codes[support], minlength=labels.classes.size)
         with all_or_nothing(self):
             self._store_common(seen, labels, solved)
-            self.coef_ = coef
+            self._store_weights(coef, np.array([one.certificate.intercept for one in solved]))
             self.n_support_ = n_support.astype(np.int32)
             if self.warm_start:
                 self._warm = LinearWarmStart.of(problems, coef, solved)
             watch.end()
         return self
+
+    def _store_weights(self, coef: Array, intercept: Array) -> None:
+        """Weights and intercepts, of the classes or of their pairs; the others are gone."""
+        for name in (*_OF_CLASSES, *_OF_PAIRS):
+            self.__dict__.pop(name, None)
+        for name, values in zip(self._weight_names, (coef, intercept), strict=True):
+            setattr(self, name, values)
+
+    @property
+    def _weight_names(self) -> tuple[str, str]:
+        """The attributes of the weights and the intercepts."""
+        return _OF_PAIRS if self._pairwise else _OF_CLASSES
 
     # --- predict ---------------------------------------------------------------------------------
 
@@ -280,8 +325,8 @@ class LinearPSVC(PNormClassifier):
 
     def _as_arrays(self) -> LinearModel:
         """The fitted model as weights and intercepts."""
-        problems = fitted.problem_count(self)
+        problems, (coef, intercept) = fitted.problem_count(self), self._weight_names
         return LinearModel(
-            fitted.number_array(self, "coef_", (problems, self.n_features_in_)),
-            fitted.number_array(self, "intercept_", (problems,)),
+            fitted.number_array(self, coef, (problems, self.n_features_in_)),
+            fitted.number_array(self, intercept, (problems,)),
         )

@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d
 from psvm.estimators import validation as check
 from psvm.estimators.base import errors_as_before
 from psvm.estimators.cost_grid import is_count, spread_costs
+from psvm.estimators.kernel_input import check_kernel_data
 from psvm.estimators.labels import class_codes, weights_for_all
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.path_result import KernelParameter, PSVMPath
@@ -30,7 +31,7 @@ __all__ = ["PSVMPath", "psvm_path"]
 Array = npt.NDArray[np.float64]
 
 # Fitted attributes, without their underscore, that a path has for every model.
-_FITTED = ("intercept", "n_support", "primal_objective", "dual_objective", "dual_gap", "n_iter")
+_FITTED = ("n_support", "primal_objective", "dual_objective", "dual_gap", "n_iter")
 
 
 @errors_as_before()
@@ -161,7 +162,8 @@ def psvm_path(
         )
     model._check_parameters()
     y = column_or_1d(y, warn=True)
-    _, checked, _ = check.check_data(model, X, y)
+    at_the_door = check_kernel_data if isinstance(model, PSVC) else check.check_data
+    _, checked, _ = at_the_door(model, X, y)
     weight = check.check_weights(sample_weight, y.size)
     grid = _Grid(exponents, _costs(Cs, model, checked, weight))
     sample_weight = weights_for_all(y, weight, class_weight, grid.Cs)
@@ -221,8 +223,11 @@ class _Grid:
     def store(self, i: int, j: int, model: PSVC | LinearPSVC, seconds: float) -> None:
         """Keep what a fitted model says."""
         if isinstance(model, LinearPSVC):
-            self.keep("coef", i, j, model.coef_)
+            arrays = model._as_arrays()  # of the classes or of their pairs
+            self.keep("coef", i, j, arrays.weights)
+            self.keep("intercept", i, j, arrays.intercept)
         else:
+            self.keep("intercept", i, j, model.intercept_)
             dual_coef = np.zeros((model.dual_coef_.shape[0], model.shape_fit_[0]))
             dual_coef[:, model.support_] = model.dual_coef_
             self.keep("dual_coef", i, j, dual_coef)

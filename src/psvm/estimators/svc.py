@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.kept_models import forget, kept_model
+from psvm.estimators.kernel_input import check_kernel_data, check_new_kernel_rows, takes_anything
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import ColdStart, KeptKernel, KernelSource, Start, WarmStart, packed
 from psvm.estimators.training_rows import TrainingRows
@@ -24,6 +26,7 @@ from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import class_pairs, problem_signs
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
+from psvm.rows.given_rows import as_given
 from psvm.rows.kernel import Kernel, resolve_gamma
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.prediction import KernelModel
@@ -58,12 +61,13 @@ class PSVC(PNormClassifier):
     kernel : str or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian" ``exp(-gamma ||x - z||_1)``, "exponential"
         ``exp(-gamma ||x - z||_2)``, "precomputed" (X is the kernel matrix), or a function of two
-        sets of rows that returns their kernel matrix.
+        sets of rows that returns their kernel matrix. A function is given X as it is, called once
+        for many rows: X may be a list of texts, have three dimensions, or be a data frame.
     degree : int, default=3
         Degree of the "poly" kernel.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel width. "scale" is ``1 / (n_features * Var[X])`` with the sample-weighted variance,
-        "auto" is ``1 / n_features``.
+        "auto" is ``1 / n_features``. A number must be > 0.
     coef0 : float, default=0.0
         Constant of the "poly" and "sigmoid" kernels.
     fit_intercept : bool, default=True
@@ -99,15 +103,19 @@ class PSVC(PNormClassifier):
     support_ : ndarray of shape (n_SV,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
-        The support vectors; empty for a precomputed kernel.
+        The support vectors: ``X[support_]``. Empty for a precomputed kernel. For a callable they
+        are of the kind that X is (a list of texts, a data frame), where SVC keeps all of X.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors per class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_SV)
         ``alpha_i y_i`` in SVC's layout; with ``multi_class="ovr"`` and k > 2 one row per class.
+        Dense, also for sparse X.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts.
     coef_ : ndarray of shape (n_problems, n_features)
-        Weights; for the linear kernel only.
+        Weights, as of SVC, for the linear kernel only. With three or more classes they are those of
+        the pairs, unless ``multi_class="ovr"``: ``X @ coef_.T + intercept_`` then is what
+        ``decision_function_shape="ovo"`` gives, not the scores of the classes.
     n_iter_ : ndarray of shape (n_problems,)
         Outer iterations.
     dual_gap_ : ndarray of shape (n_problems,)
@@ -123,7 +131,7 @@ class PSVC(PNormClassifier):
     shape_fit_ : tuple of int
         Shape of the training data.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features seen during fit; not there if X, for a callable, is no table.
     feature_names_in_ : ndarray of str
         Their names, if X has any.
 
@@ -192,10 +200,10 @@ class PSVC(PNormClassifier):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """A precomputed kernel is pairwise."""
+        """A precomputed kernel is pairwise; a callable takes anything."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return takes_anything(tags) if callable(self.kernel) else tags
 
     # --- fit -------------------------------------------------------------------------------------
 
@@ -207,12 +215,14 @@ class PSVC(PNormClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
+            Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples), for
+            a callable whatever it takes.
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose
-            product with C is below the smallest normal float64 (2.2e-308).
+            product with C is below the smallest normal float64 (2.2e-308). A negative weight is an
+            error; SVC would leave the row out.
 
         Returns
         -------
@@ -231,11 +241,10 @@ class PSVC(PNormClassifier):
     ) -> Self:
         """Fit with a kernel matrix of ``kernels``, from ``start`` or what is remembered."""
         settings, of_kernel = self._check_parameters()
-        seen, X, y = check.check_data(self, X, y)
-        check.check_kernel_input(self.kernel, X, settings.threads)
+        seen, X, y = check_kernel_data(self, X, y, settings.threads)
         weight = check.check_weights(sample_weight, y.size)
         labels = encode_labels(y, weight, self.class_weight, settings.C)
-        watch = FitWatch(self, X, y)
+        watch = FitWatch(self, as_given(X), y)
 
         stored = stored_for_kernel(X, self.kernel, settings.threads)
         rows, kernel = kernels.kernel(
@@ -270,6 +279,7 @@ class PSVC(PNormClassifier):
         with all_or_nothing(self):
             forget(self)
             self._store_common(seen, labels, solved)
+            self.intercept_ = np.array([one.certificate.intercept for one in solved])
             self._store_support(vectors, X, kernel.kernel)
             if self.warm_start:
                 self._warm = WarmStart.of(problems, solved, rows, labels.codes)
@@ -302,8 +312,9 @@ class PSVC(PNormClassifier):
         self.n_support_ = vectors.n_support
         self.dual_coef_ = vectors.dual_coef
         empty = np.empty((0, 0))
-        self.support_vectors_ = empty if self.kernel == "precomputed" else X[self.support_]
-        self.shape_fit_ = X.shape
+        precomputed = kernel.function == "precomputed"
+        self.support_vectors_ = empty if precomputed else as_given(X[self.support_])
+        self.shape_fit_ = getattr(as_given(X), "shape", X.shape[:1])
 
     # --- predict ---------------------------------------------------------------------------------
 
@@ -338,8 +349,8 @@ class PSVC(PNormClassifier):
         return self._as_arrays().codes(X, self._codes_of)
 
     def _check_rows(self, X: Any) -> Any:
-        X = check.canonical(check.check_new_rows(self, X))
-        return X.toarray() if self._kernel.function == "precomputed" and sp.issparse(X) else X
+        check_is_fitted(self)
+        return check_new_kernel_rows(self, self._kernel.function, X)
 
     def _as_arrays(self) -> KernelModel:
         """The fitted model as a sum over its support vectors, made anew if anything has changed."""
@@ -361,10 +372,11 @@ class PSVC(PNormClassifier):
         coef = fitted.number_array(
             self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
         )
-        total, precomputed = coef.shape[1], self._kernel.function == "precomputed"
+        total, function = coef.shape[1], self._kernel.function
+        vectors = fitted.given_vectors if callable(function) else fitted.support_vectors
         return KernelModel(
             self._kernel,
-            (fitted.support_columns if precomputed else fitted.support_vectors)(self, total),
+            (fitted.support_columns if function == "precomputed" else vectors)(self, total),
             coef,
             fitted.number_array(self, "intercept_", (problems,)),
             fitted.support_counts(self, total),
@@ -374,7 +386,10 @@ class PSVC(PNormClassifier):
 
     @property
     def coef_(self) -> Array:
-        """Weights of the features, one row per binary problem (linear kernel only)."""
+        """Weights of the features, one row per binary problem (linear kernel only).
+
+        With three or more classes and ``multi_class="ovo"`` the problems are pairs, as of SVC.
+        """
         if self.kernel != "linear":
             raise AttributeError(
                 f"coef_ is only available for the linear kernel, not {self.kernel!r}."
@@ -405,7 +420,8 @@ class KernelSettings:
                 _core.submatrix_of(values, chosen, own, threads)
         else:
             own = X if whole else X[chosen]
-            gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
+            if self.kernel.of_features:  # a callable has no width, and X maybe no numbers
+                gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
         kernel = replace(self.kernel, gamma=gamma)
         split = bool(np.any(rows.shares[rows.kept] != 1.0))
         return TrainingKernel(kernel, own, rows.starts, self.cache_bytes, threads, split=split)
@@ -437,19 +453,17 @@ def _problems(settings: Settings, labels: EncodedLabels, rows: TrainingRows) -> 
     k, loss, free = labels.classes.size, settings.loss, settings.fit_intercept
     cost = rows.gather(labels.cost)
     if settings.pairwise(k):
-        # Thousands of pairs of many classes: from parts, which lie one after the other.
-        costs = np.split(cost, rows.starts[1:-1])
-        plus = [np.ones(own.size) for own in costs]
-        minus = [-own for own in plus]
+        # All thousands of pairs of many classes at once, and then parts of these arrays.
+        pairs, starts = class_pairs(k), np.array(rows.starts)
+        parts = np.array(pairs).ravel()
+        lengths = np.diff(starts)[parts]
+        ends = np.cumsum(lengths)
+        costs = cost[np.arange(ends[-1]) + np.repeat(starts[parts] - ends + lengths, lengths)]
+        y = np.repeat(np.tile([1.0, -1.0], len(pairs)), lengths)
+        bounds = [0, *ends[1::2].tolist()]
         return [
-            KernelProblem.classification(
-                [i, j],
-                np.concatenate([plus[i], minus[j]]),
-                np.concatenate([costs[i], costs[j]]),
-                loss,
-                free,
-            )
-            for i, j in class_pairs(k)
+            KernelProblem.classification(pair, y[begin:end], costs[begin:end], loss, free)
+            for pair, (begin, end) in zip(pairs, pairwise(bounds), strict=True)
         ]
     signs = problem_signs(k, settings.multi_class).astype(np.float64)
     codes = rows.pick(labels.codes)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,6 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from psvm import _core
 from psvm.rows.blocks import split_rows
 from psvm.rows.kernel import KERNELS, Kernel
 from psvm.rows.sparse_format import sound_sparse
@@ -143,11 +141,16 @@ def check_verbose(verbose: Any) -> int:
     return int(verbose)
 
 
-def check_gamma(gamma: Any) -> float | str:
+def check_gamma(gamma: Any, name: str = "gamma") -> float | str:
     """The kernel width as a number, or the word for one that follows from X."""
     if isinstance(gamma, str):
-        return check_choice("gamma", gamma, ("scale", "auto"))
-    return check_number("gamma", gamma, 0.0)
+        return check_choice(name, gamma, ("scale", "auto"))
+    if not _is_real(gamma) or not 0 < gamma < math.inf:
+        at_0 = "; at 0 the kernel would be the same for all rows" if gamma == 0 else ""
+        raise ValueError(
+            f"`{name}` must be a finite float > 0, 'scale' or 'auto', got {gamma!r}{at_0}."
+        )
+    return float(gamma)
 
 
 def check_kernel(kernel: Any, degree: Any, coef0: Any) -> Kernel:
@@ -189,7 +192,8 @@ def check_weights(sample_weight: Any, n: int) -> Array:
         )
     if (weight < 0).any():
         raise ValueError(
-            f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out."
+            f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out (SVC "
+            f"leaves out those below 0 without a word)."
         )
     with np.errstate(over="ignore"):
         total = float(weight.sum())
@@ -221,18 +225,19 @@ def check_entries(X: Any, estimator: Any) -> float:
         return math.sqrt(squares)
     with _sums_beyond_range():
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
-    largest = _largest_entry(X)
+    largest = largest_entry(X)
     if largest > _LARGEST:
-        _check_range(largest)
+        check_range(largest)
     return largest
 
 
-def _largest_entry(X: Any) -> float:
+def largest_entry(X: Any) -> float:
+    """The size of the largest entry of X."""
     values = X.data if sp.issparse(X) else X
     return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
 
 
-def _check_range(largest: float) -> None:
+def check_range(largest: float) -> None:
     """The products of entries up to this size are within the range of float64."""
     if largest > _LARGEST or 0.0 < largest < _SMALLEST:
         at_most = "" if largest > _LARGEST else " at most"
@@ -257,21 +262,29 @@ def check_width(problems: int, features: int) -> None:
 class SeenFeatures:
     """What a fit remembers of the columns of X."""
 
-    count: int
+    count: int | None  # None for rows that have no columns, as texts
     names: npt.NDArray[Any] | None
+
+    _noted_as: ClassVar = ("n_features_in_", "feature_names_in_")
 
     @classmethod
     def by(cls, estimator: Any) -> SeenFeatures:
         """What scikit-learn's validation has noted on an estimator."""
-        return cls(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))
+        return cls(*(getattr(estimator, name, None) for name in cls._noted_as))
 
     def store(self, estimator: Any) -> None:
         """Note them on the fitted estimator."""
-        estimator.n_features_in_ = self.count
-        if self.names is not None:
-            estimator.feature_names_in_ = self.names
-        else:
-            estimator.__dict__.pop("feature_names_in_", None)
+        for name, value in zip(self._noted_as, (self.count, self.names), strict=True):
+            estimator.__dict__.pop(name, None)
+            if value is not None:
+                setattr(estimator, name, value)
+
+
+def twin_of(estimator: Any) -> Any:
+    """As ``copy.copy``, at a tenth of the time, which is one in twenty of a small fit."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__ = dict(estimator.__dict__)
+    return twin
 
 
 def _sums_beyond_range() -> np.errstate:
@@ -286,7 +299,7 @@ def check_data(
 
     The estimator stays as it is: what scikit-learn's validation notes goes to a copy.
     """
-    seeing = copy(estimator)
+    seeing = twin_of(estimator)
     dtypes = (np.float64, np.float32) if sparse else np.float64
     with _sums_beyond_range():
         X, y = validate_data(
@@ -295,15 +308,23 @@ def check_data(
     return SeenFeatures.by(seeing), canonical(X), y
 
 
+def check_features(estimator: Any, X: Any) -> Any:
+    """The same of X alone, without regard to its features."""
+    dtypes = (np.float64, np.float32)
+    with _sums_beyond_range():
+        X = check_array(sound_sparse(X), accept_sparse="csr", dtype=dtypes, estimator=estimator)
+    return canonical(X)
+
+
 def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
-    """The same for the linear solvers: rows of X contiguous, its entries finite and of sane range.
+    """X, y and features for the linear solvers: contiguous rows, entries finite, of sane range.
 
     A C-ordered float32 or float64 array or memmap is not copied.
     """
-    seeing = copy(estimator)
+    seeing = twin_of(estimator)
     X, y = _check_block(seeing, X, y, reset=True)
     rows = split_rows(X)
-    _check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
+    check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
     return SeenFeatures.by(seeing), rows, y
 
 
@@ -380,7 +401,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
     labels: list[npt.NDArray[Any]] = []
     weights: list[Array] = []
     sparse, largest = False, 0.0  # if some are sparse, all will be
-    seeing = copy(estimator)
+    seeing = twin_of(estimator)
     for k in range(len(blocks)):
         block = blocks[k]
         try:
@@ -403,7 +424,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
         sparse |= sp.issparse(X)
         shapes.append(X.shape)
         labels.append(y)
-    _check_range(largest)
+    check_range(largest)
     y = np.concatenate(labels)
     missing = [] if classes is None else np.setdiff1d(classes, y).tolist()
     if missing:
@@ -414,24 +435,3 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
         y,
         np.concatenate(weights),
     )
-
-
-def check_kernel_input(kernel: Any, X: Any, threads: int = 1) -> None:
-    """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
-    if kernel != "precomputed":
-        _check_range(_largest_entry(X))
-        return
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples), "
-            f"got {X.shape}; pass kernel(X_train, X_train) to fit."
-        )
-    if sp.issparse(X):
-        largest, asymmetry = _largest_entry(X), float(abs(X - X.T).max())
-    else:
-        largest, asymmetry = _core.symmetry_of(X, threads)
-    if asymmetry > 1e-5 * largest:
-        raise ValueError(
-            f"A precomputed kernel must be symmetric, got entries K[i, j] and K[j, i] that "
-            f"differ by {asymmetry:.1e}; use (K + K.T) / 2 if that is rounding."
-        )

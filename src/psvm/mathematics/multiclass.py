@@ -8,7 +8,7 @@ lexicographic order, with class i positive; one-vs-rest one problem per class, t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,8 @@ def pack_one_vs_one(duals: Sequence[Array], class_sizes: Sequence[int]) -> Array
     its coefficient against the r-th other class.
     """
     k = len(class_sizes)
-    starts = np.concatenate([[0], np.cumsum(class_sizes)])
-    packed = np.zeros((k - 1, int(starts[-1])))
+    starts = list(accumulate(class_sizes, initial=0))
+    packed = np.zeros((k - 1, starts[-1]))
     for (i, j), dual in zip(class_pairs(k), duals, strict=True):
         packed[j - 1, starts[i] : starts[i + 1]] = dual[: class_sizes[i]]
         packed[i, starts[j] : starts[j + 1]] = dual[class_sizes[i] :]

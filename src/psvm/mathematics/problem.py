@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ class KernelProblem(DualRows):
 
     Attributes
     ----------
-    segments : list of int
+    segments : sequence of int
         The segments of the training kernel whose rows take part, in this order (one segment for
         all rows, or one per class).
     kernel_row : ndarray of int or None
@@ -28,13 +29,13 @@ class KernelProblem(DualRows):
         one. None: each has its own, in order.
     """
 
-    segments: list[int]
+    segments: Sequence[int]
     kernel_row: npt.NDArray[np.intp] | None = None
 
     @classmethod
     def classification(
         cls,
-        segments: list[int],
+        segments: Sequence[int],
         y: Array,
         cost: Array,
         loss: PNormHinge,

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from psvm import _core
 from psvm.mathematics.certificate import Certificate, DualRows, dot
 
 Array = npt.NDArray[np.float64]
@@ -51,9 +51,11 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
     measured, magnitude = certificate.gap, certificate.magnitude
     if not math.isfinite(measured):
         return certificate
-    gap = float(
-        true_gap(certificate.primal, measured, magnitude, rounding.difference, rounding.primal)
-    )
+    gap, least = math.inf, magnitude - rounding.primal
+    if least > 0.0 and math.isfinite(rounding.difference):
+        gap = (measured * magnitude + rounding.difference) / least * (1.0 + 8.0 * UNIT)
+    if certificate.primal == magnitude:
+        gap = min(gap, 1.0)  # the optimum is not negative
     stretch = rounding.stretch
     return Certificate(
         certificate.primal * stretch**2,
@@ -65,16 +67,6 @@ def with_rounding(certificate: Certificate, rounding: Rounding) -> Certificate:
         magnitude,
         certificate.squared_norm,
     )
-
-
-def true_gap(primal: Any, measured: Any, magnitude: Any, difference: Any, of_primal: Any) -> Any:
-    """The relative gap with what rounding may add to P - D and take off P; of one or several."""
-    least = np.subtract(magnitude, of_primal)  # of numpy's type, whose quotients may be infinite
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gap = (measured * magnitude + difference) / least * (1.0 + 8.0 * UNIT)
-    gap = np.where((least > 0.0) & np.isfinite(difference), gap, np.inf)
-    # The optimum is not negative.
-    return np.where(primal == magnitude, np.minimum(gap, 1.0), gap)
 
 
 def power_error(p: float) -> tuple[float, float]:
@@ -132,34 +124,6 @@ def rounding_of(
         return Rounding(difference, added + pulled + lossless * UNIT * abs(certificate.primal))
 
 
-@dataclass(frozen=True)
-class DualSums:
-    """What the rows of one problem, or of several (then arrays), sum up to at an alpha.
-
-    Attributes
-    ----------
-    count : int
-        Rows.
-    cost : float
-        The sum of all costs.
-    alpha, excess : float
-        Sums of alpha and of ``alpha y``.
-    primal, dual, gap, magnitude, squared_norm, intercept : float
-        As in the certificate.
-    """
-
-    count: Any
-    cost: Any
-    alpha: Any
-    excess: Any
-    primal: Any
-    dual: Any
-    gap: Any
-    magnitude: Any
-    squared_norm: Any
-    intercept: Any
-
-
 def coarse_rounding(
     rows: DualRows, alpha: Array, certificate: Certificate, error: float, largest: float
 ) -> Rounding:
@@ -167,51 +131,28 @@ def coarse_rounding(
 
     Never for a hard margin. ``error`` is the largest of the errors, ``largest`` as there.
     """
-    sums = DualSums(
+    difference, primal = _core.rounding_of_sums(
         count=alpha.size,
         cost=rows.total_cost,
-        alpha=alpha.sum(),
-        excess=dot(rows.y, alpha),
-        primal=certificate.primal,
-        dual=certificate.dual,
-        gap=certificate.gap,
-        magnitude=certificate.magnitude,
-        squared_norm=certificate.squared_norm,
-        intercept=certificate.intercept,
+        alpha=float(alpha.sum()),
+        excess=float(dot(rows.y, alpha)),
+        largest_target=rows.largest_target,
+        certificate=(
+            certificate.primal,
+            certificate.dual,
+            certificate.gap,
+            certificate.magnitude,
+            certificate.squared_norm,
+            certificate.intercept,
+        ),
+        p=rows.loss.p,
+        fit_intercept=rows.fit_intercept,
+        balance=rows.balance,
+        power_error=power_error(rows.loss.p),
+        error=error,
+        largest=largest,
     )
-    difference, primal = rounding_of_sums(rows, sums, error, largest)
-    return Rounding(float(difference), float(primal))
-
-
-def rounding_of_sums(rows: DualRows, sums: DualSums, error: Any, largest: float) -> tuple[Any, Any]:
-    """What rounding may add to P - D, and take off P, where all values are off by ``error``.
-
-    Slacks that are all off by e have at most ``(L^(1/p) + e (sum_i cost_i)^(1/p))^p`` lost where L
-    was lost (Minkowski). Of ``rows`` only what problems have in common is asked.
-    """
-    p, b, balance = rows.loss.p, sums.intercept, rows.balance
-    share = (_PAIRWISE + np.log2(sums.count + 1.0)) * UNIT
-    half, goals = 0.5 * sums.squared_norm, rows.largest_target * sums.alpha
-    error = error + 4.0 * UNIT * (np.abs(b) + rows.largest_target)
-    of_loss, of_conjugate = power_error(p)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        lost = np.maximum(sums.primal - half - balance * b, 0.0) + 2.0 * share * sums.magnitude
-        conjugate = np.maximum(goals - half - sums.dual, 0.0)
-        conjugate = conjugate + 2.0 * share * (goals + sums.magnitude)
-        pull = lost + conjugate + sums.gap * sums.magnitude
-        more = np.power(np.power(lost, 1.0 / p) + error * np.power(sums.cost, 1.0 / p), p)
-        added = more * (1.0 + 4.0 * p * share) - lost + 2.0 * (of_loss + share) * more
-        pulled = sums.alpha * error
-        difference = added + pulled + of_conjugate * conjugate + 2.0 * share * (pull + conjugate)
-        if rows.fit_intercept:
-            excess = np.abs(sums.excess - balance) + sums.count * UNIT * sums.alpha
-            lighter = 0.5 * (sums.alpha - abs(balance) - excess)
-            repair = 2.0 * (excess * pull / lighter + excess**2 * largest)
-            repair = np.where(lighter > excess, repair, np.inf)
-            difference = difference + np.where(sums.alpha > 0.0, repair, 0.0)
-        primal = added + pulled + share * sums.magnitude
-        finite = np.isfinite(difference) & np.isfinite(primal)
-    return np.where(finite, difference, np.inf), np.where(finite, primal, np.inf)
+    return Rounding(difference, primal)
 
 
 def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, largest: float) -> float:

@@ -281,13 +281,13 @@ def _states(K: Array, y: Array, steps: list[int], rng: random.Random) -> list[ps
 
 def _exact_optimum(data: Split) -> dict[str, float]:
     """What pSMO approaches: the certified optimum of the same binary problems."""
-    model = LinearPSVC(p=FIGURE3_P, C=FIGURE3_C, tol=1e-8, n_jobs=1)
+    model = LinearPSVC(p=FIGURE3_P, C=FIGURE3_C, multi_class="ovo", tol=1e-8, n_jobs=1)
     model.fit(data.X_train, data.y_train)
-    support = 0
+    arrays, support = model._as_arrays(), 0  # of two classes or of the pairs of more
     for t, (first, second) in enumerate(combinations(model.classes_, 2)):
         rows = np.isin(data.y_train, (first, second))
         signs = np.where(data.y_train[rows] == first, 1.0, -1.0)
-        decision = data.X_train[rows] @ model.coef_[t] + model.intercept_[t]
+        decision = data.X_train[rows] @ arrays.weights[t] + arrays.intercept[t]
         # At the optimum alpha is the slope of the loss, p C slack^(p - 1).
         slack = np.maximum(1.0 - signs * decision, 0.0)
         alpha = FIGURE3_P * FIGURE3_C * slack ** (FIGURE3_P - 1.0)

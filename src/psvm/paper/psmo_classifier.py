@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing
+from psvm.estimators.kernel_input import check_kernel_input
 from psvm.mathematics.multiclass import predicted_codes
 from psvm.paper import psmo
 from psvm.rows.kernel import Kernel, resolve_gamma
@@ -154,7 +155,7 @@ class PSMOClassifier(ClassifierMixin, BaseEstimator):
         gamma, seed = check.check_gamma(self.gamma), _seed(self.random_state)
         seen, X, y = check.check_data(self, X, y, sparse=False)
         check_classification_targets(y)
-        check.check_kernel_input(self.kernel, X)
+        check_kernel_input(self.kernel, X)
         if self.kernel != "precomputed":
             kernel = replace(kernel, gamma=resolve_gamma(gamma, X, np.ones(X.shape[0])))
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from psvm.persistence.allowed import skops_types
     from psvm.persistence.atomic import replacing
     from psvm.persistence.container import info
     from psvm.persistence.errors import ModelFileError, UnsupportedModelError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from psvm.persistence.libsvm_import import read_libsvm
     from psvm.persistence.model_file import load, save
     from psvm.persistence.onnx_export import to_onnx, write_onnx
+    from psvm.persistence.skl2onnx_converter import register_skl2onnx
 
 __all__ = [
     "ModelFileError",
@@ -26,8 +28,10 @@ __all__ = [
     "info",
     "load",
     "read_libsvm",
+    "register_skl2onnx",
     "replacing",
     "save",
+    "skops_types",
     "to_json",
     "to_onnx",
     "write_json",
@@ -43,8 +47,10 @@ _HOME = {
     "info": "container",
     "load": "model_file",
     "read_libsvm": "libsvm_import",
+    "register_skl2onnx": "skl2onnx_converter",
     "replacing": "atomic",
     "save": "model_file",
+    "skops_types": "allowed",
     "to_json": "json_export",
     "to_onnx": "onnx_export",
     "write_json": "json_export",

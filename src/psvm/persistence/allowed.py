@@ -30,6 +30,7 @@ _NOT_IN_MODELS = {
     "bounds",
     "cli",
     "data",
+    "explaining",
     "paper",
     "persistence",
     "plotting",
@@ -129,6 +130,23 @@ def allow_list(trusted: Sequence[type] = ()) -> AllowList:
     by_loader["TypeNode"] = dtypes | _PRIMITIVES | objects
     by_loader["FunctionNode"] = _function_names()
     return AllowList(by_loader)
+
+
+def skops_types() -> list[str]:
+    """The types that a skops archive of psvm's models may name and that skops does not know.
+
+    Returns
+    -------
+    list of str
+        For ``skops.io.load(path, trusted=skops_types())``: psvm's estimators and their parts, and
+        what scikit-learn's estimators around them hold (scorers, calibrators, isotonic curves).
+        Objects of all of them are made of data alone.
+
+    See Also
+    --------
+    psvm.load : Reads a file with the same list, and checks that its arrays fit together.
+    """
+    return [name for name in allow_list().names if name.startswith(("psvm.", "sklearn."))]
 
 
 def name_of(item: Any) -> str:

@@ -41,7 +41,7 @@ DAMAGED = (
 )
 
 FORMAT = "psvm model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raise it when an older psvm could not read the file, and add a step to `state.UPGRADES`."""
 
 HEADER = "psvm.json"

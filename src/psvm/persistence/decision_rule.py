@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC
 from psvm.mathematics.multiclass import class_pairs
-from psvm.persistence.errors import UnsupportedModelError
-from psvm.persistence.preprocessing import Branches, Operation, operations_of
-from psvm.persistence.steps import steps_of
+from psvm.persistence.column_kinds import ColumnKinds
+from psvm.persistence.operations import Operation
+from psvm.persistence.preprocessing import operations_of
+from psvm.persistence.probabilities import Probabilities, of_calibrators, of_search
+from psvm.persistence.steps import Step, named_steps_of
 from psvm.rows.prediction import KernelModel, LinearModel
 
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """Preprocessing, one decision value per binary problem, and how these choose a class.
+    """One decision value per binary problem, and how these choose a class.
 
     Attributes
     ----------
     classifier : PSVC or LinearPSVC
         Where it comes from.
     operations : list of Operation
-        Preprocessing, in order.
-    n_features : int
-        Columns of the rows before preprocessing.
-    feature_names : list of str or None
-        Their names, if the model knows them.
+        Preprocessing of its own, in order.
     classes : ndarray
         Labels; the problems refer to them by number.
     problems : list of (int, int or None)
@@ -41,33 +40,17 @@ class DecisionRule:
     scores_per_problem : bool
         Whether ``decision_function`` gives the values of the problems as they are. If not, there
         are pairs of three or more classes and it gives votes.
+    probabilities : Probabilities or None
+        Those of the classes, if the model knows them.
     """
 
     classifier: Any
     operations: list[Operation]
-    n_features: int
-    feature_names: list[str] | None
     classes: npt.NDArray[Any]
     problems: list[tuple[int, int | None]]
     model: KernelModel | LinearModel
     scores_per_problem: bool
-
-    @property
-    def text_columns(self) -> list[int]:
-        """Columns of the rows that hold texts."""
-        first = self.operations[0] if self.operations else None
-        return first.text_columns if isinstance(first, Branches) else []
-
-    @property
-    def number_columns(self) -> list[int]:
-        """Columns that hold numbers: all, or where some hold texts, the others that are used."""
-        texts = self.text_columns
-        if not texts:
-            return list(range(self.n_features))
-        first = self.operations[0]
-        assert isinstance(first, Branches)
-        used = {int(column) for columns in first.columns for column in columns}
-        return sorted(used - set(texts))
+    probabilities: Probabilities | None = None
 
     @property
     def pairwise(self) -> bool:
@@ -75,18 +58,64 @@ class DecisionRule:
         return self.classes.size > 2 and self.problems[0][1] is not None
 
 
-def decision_rule_of(model: Any) -> DecisionRule:
+@dataclass(frozen=True)
+class ExportedModel:
+    """Preprocessing, and one rule or several whose probabilities are averaged.
+
+    Attributes
+    ----------
+    operations : list of Operation
+        Preprocessing for all rules, in order.
+    n_features : int
+        Columns of the rows before preprocessing.
+    feature_names : list of str or None
+        Their names, if the model knows them.
+    classes : ndarray
+        Labels.
+    rules : list of DecisionRule
+        One, which decides; or those of a CalibratedClassifierCV.
+    averaged : bool
+        Whether the label is the class of the largest mean probability.
+    """
+
+    operations: list[Operation]
+    n_features: int
+    feature_names: list[str] | None
+    classes: npt.NDArray[Any]
+    rules: list[DecisionRule]
+    averaged: bool
+
+    @cached_property
+    def _kinds(self) -> ColumnKinds:
+        kinds = ColumnKinds()
+        columns = kinds.follow(self.operations, list(range(self.n_features)))
+        for rule in self.rules:
+            kinds.end(kinds.follow(rule.operations, columns))
+        return kinds
+
+    @property
+    def text_columns(self) -> list[int]:
+        """Columns of the rows that hold texts."""
+        return sorted(self._kinds.texts)
+
+    @property
+    def number_columns(self) -> list[int]:
+        """Columns that hold numbers: all, or where some hold texts, the others that are used."""
+        return sorted(self._kinds.numbers) if self._kinds.texts else list(range(self.n_features))
+
+
+def exported_model_of(model: Any) -> ExportedModel:
     """Take a fitted model apart.
 
     Parameters
     ----------
     model : estimator
-        PSVC or LinearPSVC, a Pipeline that ends with one, or a search (GridSearchCV, PSVCCV) whose
-        best estimator is one of these.
+        PSVC or LinearPSVC, a CalibratedClassifierCV of one, a Pipeline that ends with one of these,
+        or a search (GridSearchCV, PSVCCV) whose best estimator is one of them.
 
     Returns
     -------
-    DecisionRule
+    ExportedModel
 
     Raises
     ------
@@ -95,19 +124,43 @@ def decision_rule_of(model: Any) -> DecisionRule:
     UnsupportedModelError
         If it holds something that plain arrays do not express.
     """
-    *transformers, classifier = steps = steps_of(model)
+    *before, last = steps = named_steps_of(model)
+    check_is_fitted(last.estimator)
+    averaged = isinstance(last.estimator, CalibratedClassifierCV)
+    if averaged:
+        rules = [
+            _rule_of(
+                named_steps_of(member.estimator, (*last.path, "estimator")),
+                of_calibrators(last, member),
+            )
+            for member in last.estimator.calibrated_classifiers_
+        ]
+    else:
+        calibration = getattr(last.search, "_calibration", None)
+        rules = [_rule_of([last], None if calibration is None else of_search(calibration))]
+    operations = operations_of(before)
+    first = steps[0].estimator
+    names = getattr(first, "feature_names_in_", None)
+    return ExportedModel(
+        operations=operations,
+        n_features=int(first.n_features_in_),
+        feature_names=None if names is None else [str(name) for name in names],
+        classes=last.estimator.classes_,
+        rules=rules,
+        averaged=averaged,
+    )
+
+
+def _rule_of(steps: list[Step], probabilities: Probabilities | None) -> DecisionRule:
+    *transformers, last = steps
+    classifier = last.estimator
     if not isinstance(classifier, PSVC | LinearPSVC):
-        inside = hasattr(classifier, "calibrated_classifiers_")
-        hint = " Export the one inside, calibrated_classifiers_[0].estimator." if inside else ""
-        raise UnsupportedModelError(
-            f"Only PSVC, LinearPSVC, Pipelines that end with one and searches over them can be "
-            f"exported, got {type(classifier).__name__}.{hint}"
+        raise last.refused(
+            "cannot be exported. The classifier must be a PSVC or a LinearPSVC, in "
+            "CalibratedClassifierCV or not, at the end of a Pipeline or the best of a search "
+            "(PSVCCV, GridSearchCV)."
         )
-    check_is_fitted(classifier)
     operations = operations_of(transformers)
-    if operations and getattr(operations[0], "of_texts", False):
-        operations = [Branches([np.arange(steps[0].n_features_in_)], [operations])]
-    names = getattr(steps[0], "feature_names_in_", None)
     per_pair = isinstance(classifier, PSVC) and classifier.decision_function_shape == "ovo"
     k = classifier.classes_.size
     problems: list[tuple[int, int | None]]
@@ -120,16 +173,13 @@ def decision_rule_of(model: Any) -> DecisionRule:
     arrays = classifier._as_arrays()
     linear = arrays.kernel.function == "linear"
     if callable(arrays.kernel.function):
-        raise UnsupportedModelError(
-            "A PSVC whose kernel is a function cannot be exported; use a kernel by name."
-        )
+        raise last.refused("whose kernel is a function cannot be exported; use a kernel by name.")
     return DecisionRule(
         classifier=classifier,
         operations=operations,
-        n_features=int(steps[0].n_features_in_),
-        feature_names=None if names is None else [str(name) for name in names],
         classes=classifier.classes_,
         problems=problems,
         model=LinearModel(arrays.weights, arrays.intercept) if linear else arrays,
         scores_per_problem=k == 2 or classifier.multi_class == "ovr" or per_pair,
+        probabilities=probabilities,
     )

@@ -11,13 +11,12 @@ from importlib.metadata import version
 from typing import Any
 
 from psvm.persistence.atomic import replacing
-from psvm.persistence.decision_rule import DecisionRule, decision_rule_of
-from psvm.persistence.preprocessing import Arithmetic, Clip, Impute, OneHot, Operation
+from psvm.persistence.decision_rule import DecisionRule, exported_model_of
+from psvm.persistence.operations import described_kernel
 from psvm.persistence.summary import plain
 from psvm.rows.prediction import KernelModel, LinearModel
 
 FORMAT = "psvm decision rule"
-FORMAT_VERSION = 1
 
 # How the values of the problems choose a class: by whether there are more than two, and pairs.
 _DECISIONS = {
@@ -39,35 +38,36 @@ def to_json(model: Any) -> dict[str, Any]:
     -------
     dict
         ``format``, ``version``, ``classes``, ``n_features``, ``feature_names``, ``preprocessing``,
-        ``kernel``, ``vectors``, ``problems``, ``decision`` and ``scores``; every number with all
-        its digits.
+        ``kernel``, ``vectors``, ``problems``, ``decision`` and ``scores``, and ``probabilities``
+        where the model has them; every number with all its digits.
         With the kernel K, problem t has the value
 
         ``f_t(x) = intercept + sum_s coefficients[s] K(vectors[support[s]], x)``
 
         or ``intercept + <weights, x>`` where the problem has weights.
     """
-    rule = decision_rule_of(model)
-    name = str(rule.model.kernel.function)
+    exported = exported_model_of(model)
+    steps = [*exported.operations, *(one for rule in exported.rules for one in rule.operations)]
     found: dict[str, Any] = {
         "format": FORMAT,
-        "version": FORMAT_VERSION,
+        "version": 2 if exported.averaged else max((one.version for one in steps), default=1),
         "psvm": version("psvm"),
-        "classes": plain(rule.classes),
-        "n_features": rule.n_features,
-        "feature_names": rule.feature_names,
-        "preprocessing": [_described(operation) for operation in rule.operations],
-        "kernel": {"name": name},
-        "problems": _problems(rule),
-        "decision": _DECISIONS[rule.classes.size > 2, rule.pairwise],
-        "scores": "problems" if rule.scores_per_problem else "classes",
+        "classes": plain(exported.classes),
+        "n_features": exported.n_features,
+        "feature_names": exported.feature_names,
+        "preprocessing": [operation.described() for operation in exported.operations],
     }
-    if isinstance(rule.model, KernelModel):
-        kernel = rule.model.kernel
-        found["kernel"] |= {name: getattr(kernel, name) for name in kernel.facts.parameters}
-        if kernel.of_features:
-            found["vectors"] = rule.model.dense_vectors.tolist()
-    return found
+    if not exported.averaged:
+        return found | _described(exported.rules[0])
+    own = [
+        {
+            "classes": plain(rule.classes),
+            "preprocessing": [one.described() for one in rule.operations],
+            **_described(rule),
+        }
+        for rule in exported.rules
+    ]
+    return found | {"decision": "mean probability", "members": own}
 
 
 def write_json(model: Any, path: str | os.PathLike[str]) -> None:
@@ -83,6 +83,21 @@ def write_json(model: Any, path: str | os.PathLike[str]) -> None:
     text = json.dumps(to_json(model), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     with replacing(path) as file:
         file.write(text.encode("utf-8") + b"\n")
+
+
+def _described(rule: DecisionRule) -> dict[str, Any]:
+    """One rule: kernel, vectors, problems, and how they choose a class."""
+    found: dict[str, Any] = {
+        "kernel": described_kernel(rule.model.kernel),
+        "problems": _problems(rule),
+        "decision": _DECISIONS[rule.classes.size > 2, rule.pairwise],
+        "scores": "problems" if rule.scores_per_problem else "classes",
+    }
+    if isinstance(rule.model, KernelModel) and rule.model.kernel.of_features:
+        found["vectors"] = rule.model.dense_vectors.tolist()
+    if rule.probabilities is not None:
+        found["probabilities"] = rule.probabilities.described()
+    return found
 
 
 def _problems(rule: DecisionRule) -> list[dict[str, Any]]:
@@ -101,25 +116,3 @@ def _problems(rule: DecisionRule) -> list[dict[str, Any]]:
         problem["support"] = (model.vectors[chosen] if precomputed else chosen).tolist()
         problem["coefficients"] = values.tolist()
     return found
-
-
-def _described(operation: Operation) -> dict[str, Any]:
-    """One operation on the columns of a row."""
-    if isinstance(operation, Arithmetic):
-        return {"operation": operation.operator, "values": operation.values.tolist()}
-    if isinstance(operation, Clip):
-        return {"operation": "clip", "low": operation.low, "high": operation.high}
-    if isinstance(operation, Impute):
-        return {"operation": "impute", "values": operation.values.tolist()}
-    if isinstance(operation, OneHot):
-        return {
-            "operation": "one_hot",
-            "categories": [column.tolist() for column in operation.categories],
-        }
-    return {
-        "operation": "branches",
-        "branches": [
-            {"columns": columns.tolist(), "preprocessing": [_described(inner) for inner in inside]}
-            for columns, inside in zip(operation.columns, operation.operations, strict=True)
-        ],
-    }

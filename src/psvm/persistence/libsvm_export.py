@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.atomic import replacing
-from psvm.persistence.decision_rule import DecisionRule, decision_rule_of
+from psvm.persistence.decision_rule import DecisionRule, exported_model_of
 from psvm.persistence.errors import UnsupportedModelError
 from psvm.rows.prediction import KernelModel, LinearModel
 
@@ -50,8 +50,14 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
         Whether to write class i of ``classes_`` as the number i. LIBSVM knows whole numbers only:
         other labels are refused without it.
     """
-    rule = decision_rule_of(model)
-    if rule.operations:
+    exported = exported_model_of(model)
+    if exported.averaged:
+        raise UnsupportedModelError(
+            "LIBSVM's format has no mean of several models. Export one of them, "
+            "model.calibrated_classifiers_[0].estimator, or the whole as ONNX or JSON."
+        )
+    rule = exported.rules[0]
+    if exported.operations:
         raise UnsupportedModelError(
             "LIBSVM's format has no preprocessing. Export the last step alone, "
             "write_libsvm(model[-1], path), and scale the rows before svm-predict."

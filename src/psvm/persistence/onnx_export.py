@@ -1,25 +1,34 @@
 """Models as ONNX graphs of primitive operators, which any ONNX runtime can evaluate.
 
 No operator of the machine-learning domain is used: they compute in float32 only. The graph takes
-rows ``X`` and gives ``label`` and ``decision``, as ``predict`` and ``decision_function`` do.
+rows ``X`` and gives ``label``, ``decision`` and ``probabilities``, as ``predict``,
+``decision_function`` and ``predict_proba`` do.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm.persistence.atomic import replacing
-from psvm.persistence.decision_rule import DecisionRule, decision_rule_of
+from psvm.persistence.decision_rule import DecisionRule, ExportedModel, exported_model_of
 from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_decisions import problem_values, votes
-from psvm.persistence.onnx_graph import Graph
-from psvm.persistence.onnx_rows import prepared_rows
+from psvm.persistence.onnx_graph import Graph, Rows
+from psvm.persistence.onnx_inputs import (
+    OUTPUTS,
+    Inputs,
+    by_columns,
+    input_names,
+    input_rows,
+)
+from psvm.persistence.onnx_kernels import check_digits
 from psvm.rows.prediction import KernelModel
 
 Precision = Literal["float32", "float64"]
@@ -32,15 +41,21 @@ _OPSET_TEXT = 19
 _IR_VERSION_TEXT = 9
 
 
-def to_onnx(model: Any, *, dtype: Precision = "float32", arithmetic: Precision = "float64") -> Any:
+def to_onnx(
+    model: Any,
+    *,
+    dtype: Precision = "float32",
+    arithmetic: Precision = "float64",
+    inputs: Inputs = "auto",
+) -> Any:
     """Model as an ONNX graph.
 
     Parameters
     ----------
     model : estimator
-        A fitted PSVC (any kernel by name) or LinearPSVC, a Pipeline of scalers, SimpleImputer,
-        OneHotEncoder and ColumnTransformer with one of these at its end, or a search over such
-        models.
+        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, at the
+        end of a Pipeline or as the best of a search. The error for a step that has no place in a
+        graph lists those that have.
     dtype : {"float32", "float64"}, default="float32"
         Type of the rows and of the decision values.
     arithmetic : {"float32", "float64"}, default="float64"
@@ -49,14 +64,20 @@ def to_onnx(model: Any, *, dtype: Precision = "float32", arithmetic: Precision =
         without float64: decisions agree to about 1e-5 of the largest, less where C is large, and a
         label can differ where two classes are that close.
 
+    inputs : {"auto", "array", "columns"}, default="auto"
+        "array" is one input ``X`` of shape (n, n_features). Where the model encodes columns of
+        texts, these are an input ``texts`` of their own, and ``X`` has the other columns that are
+        used, both in the order of training. "columns" is one input of shape (n, 1) for every column
+        of a data frame that is used, by its name, as of skl2onnx. "auto" takes columns where some
+        are texts and the model knows their names. A missing number is NaN, a missing text "".
+
     Returns
     -------
     onnx.ModelProto
-        Input ``X`` of shape (n, n_features). Where the model encodes columns of texts, these are an
-        input ``texts`` of their own, "" for a missing one, and ``X`` has the other columns that are
-        used, both in the order of training. Outputs ``label`` of shape (n,), of int64, text, float
-        or bool as the labels are, and ``decision`` of shape (n,) for two classes, (n, n_classes) or
-        (n, n_pairs), as :meth:`decision_function` gives it.
+        Outputs ``label`` of shape (n,), of int64, text, float or bool as the labels are;
+        ``decision`` of shape (n,) for two classes, (n, n_classes) or (n, n_pairs), as
+        :meth:`decision_function` gives it; and, for PSVCCV and CalibratedClassifierCV (which has no
+        decisions), ``probabilities`` of shape (n, n_classes).
 
     Notes
     -----
@@ -67,8 +88,12 @@ def to_onnx(model: Any, *, dtype: Precision = "float32", arithmetic: Precision =
     for name, value in (("dtype", dtype), ("arithmetic", arithmetic)):
         if value not in ("float32", "float64"):
             raise ValueError(f"`{name}` must be 'float32' or 'float64', got {value!r}.")
-    rule = decision_rule_of(model)
-    return _model_of(Graph(_onnx(), np.dtype(dtype), np.dtype(arithmetic)), rule)
+    if inputs not in ("auto", "array", "columns"):
+        raise ValueError(f"`inputs` must be 'auto', 'array' or 'columns', got {inputs!r}.")
+    exported = exported_model_of(model)
+    opset = _OPSET_TEXT if exported.text_columns else _OPSET
+    graph = Graph(_onnx(), np.dtype(dtype), np.dtype(arithmetic), opset)
+    return _model_of(graph, exported, by_columns(exported, inputs))
 
 
 def write_onnx(
@@ -77,6 +102,7 @@ def write_onnx(
     *,
     dtype: Precision = "float32",
     arithmetic: Precision = "float64",
+    inputs: Inputs = "auto",
 ) -> None:
     """Write a model as an ONNX file, atomically.
 
@@ -88,8 +114,11 @@ def write_onnx(
         The file.
     dtype, arithmetic : {"float32", "float64"}
         As for :func:`to_onnx`.
+    inputs : {"auto", "array", "columns"}, default="auto"
+        As for :func:`to_onnx`.
     """
-    content = to_onnx(model, dtype=dtype, arithmetic=arithmetic).SerializeToString()
+    model = to_onnx(model, dtype=dtype, arithmetic=arithmetic, inputs=inputs)
+    content = model.SerializeToString()
     with replacing(path) as file:
         file.write(content)
 
@@ -106,39 +135,103 @@ def _onnx() -> Any:
     return onnx
 
 
-def _model_of(graph: Graph, rule: DecisionRule) -> Any:
-    """The whole model: rows in, labels and decisions out."""
+def _model_of(graph: Graph, exported: ExportedModel, one_by_one: bool) -> Any:
+    """The whole model: rows in, labels, decisions and probabilities out."""
     helper = graph.onnx.helper
-    rows, inputs = prepared_rows(graph, rule)
-    values = problem_values(graph, rows, rule)
-    scores = votes(graph, values, rule.classes.size) if rule.pairwise else values
-    classes, label_type = _labels(graph, rule.classes)
-    if rule.classes.size == 2:
-        number = graph.cast(graph.op("Greater", scores, graph.number(0.0)), np.int64)
-        number = graph.op("Squeeze", number, graph.integers([1]))
-    else:
-        number = graph.op("ArgMax", scores, axis=1, keepdims=0)
-    graph.op("Gather", classes, number, axis=0, output="label")
-    if rule.scores_per_problem:
-        decision, shape = values, ["n", rule.model.intercept.size]
-    else:
-        decision, shape = scores, ["n", rule.classes.size]
-    if rule.classes.size == 2:
-        decision, shape = graph.op("Squeeze", decision, graph.integers([1])), ["n"]
-    graph.cast(decision, graph.dtype, output="decision")
-    info, kind = helper.make_tensor_value_info, helper.np_dtype_to_tensor_dtype(graph.dtype)
-    outputs = [info("label", label_type, ["n"]), info("decision", kind, shape)]
-    texts = bool(rule.text_columns)
+    rows, inputs = input_rows(graph, exported, one_by_one)
+    outputs = model_outputs(graph, exported, rows)
+    texts = bool(exported.text_columns)
     model = helper.make_model(
         helper.make_graph(graph.nodes, "psvm", inputs, outputs, graph.constants),
-        opset_imports=[helper.make_opsetid("", _OPSET_TEXT if texts else _OPSET)],
+        opset_imports=[helper.make_opsetid("", graph.opset)],
         ir_version=_IR_VERSION_TEXT if texts else _IR_VERSION,
         producer_name="psvm",
         producer_version=version("psvm"),
     )
-    helper.set_model_props(model, _properties(rule))
+    helper.set_model_props(model, _properties(exported, one_by_one))
     graph.onnx.checker.check_model(model)
     return model
+
+
+def model_outputs(
+    graph: Graph, exported: ExportedModel, rows: Rows, names: Mapping[str, str] | None = None
+) -> list[Any]:
+    """Add everything from the columns of the rows to the outputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph to add to.
+    exported : ExportedModel
+        The model.
+    rows : Rows
+        Its columns, before preprocessing.
+    names : mapping of str to str, optional
+        Other names for the outputs.
+
+    Returns
+    -------
+    list of onnx.ValueInfoProto
+        The outputs: ``label``, ``decision`` and ``probabilities``, as far as the model has them.
+    """
+    info = graph.onnx.helper.make_tensor_value_info
+    kind = graph.onnx.helper.np_dtype_to_tensor_dtype(graph.dtype)
+    k = exported.classes.size
+    called = {name: name for name in OUTPUTS} | dict(names or {})
+    for operation in exported.operations:
+        rows = operation.onnx(graph, rows)
+    parts = [_rule_outputs(graph, rule, rows, not exported.operations) for rule in exported.rules]
+    classes, label_type = _labels(graph, exported.classes)
+    outputs = [info(called["label"], label_type, ["n"])]
+    mean: str | None
+    if exported.averaged:
+        total = graph.op("Sum", *(str(part.probabilities) for part in parts))
+        mean = graph.op("Div", total, graph.number(float(len(parts))))
+        number = graph.op("ArgMax", mean, axis=1, keepdims=0)
+    else:
+        (part,) = parts
+        mean, number = part.probabilities, part.number
+        decision, shape = part.decision, ["n", part.n_decisions]
+        if k == 2:
+            decision, shape = graph.op("Squeeze", decision, graph.integers([1])), ["n"]
+        graph.cast(decision, graph.dtype, output=called["decision"])
+        outputs.append(info(called["decision"], kind, shape))
+    graph.op("Gather", classes, number, axis=0, output=called["label"])
+    if mean is not None:
+        graph.cast(mean, graph.dtype, output=called["probabilities"])
+        outputs.append(info(called["probabilities"], kind, ["n", k]))
+    return outputs
+
+
+class _RuleOutputs(NamedTuple):
+    """Names of what a rule gives."""
+
+    decision: str
+    n_decisions: int
+    number: str
+    probabilities: str | None
+
+
+def _rule_outputs(graph: Graph, rule: DecisionRule, rows: Rows, bare: bool) -> _RuleOutputs:
+    """Add a rule: its decisions, the number of its class, and its probabilities."""
+    for operation in rule.operations:
+        rows = operation.onnx(graph, rows)
+    model, k = rule.model, rule.classes.size
+    if bare and not rule.operations and isinstance(model, KernelModel):
+        check_digits(model.kernel, model.dense_vectors, "dtype", graph.dtype)
+    values = problem_values(graph, graph.matrix(rows), rule)
+    scores = votes(graph, values, k) if rule.pairwise else values
+    if k == 2:
+        number = graph.cast(graph.op("Greater", scores, graph.number(0.0)), np.int64)
+        number = graph.op("Squeeze", number, graph.integers([1]))
+    else:
+        number = graph.op("ArgMax", scores, axis=1, keepdims=0)
+    by_problem = rule.scores_per_problem
+    decision, n_decisions = (values, model.intercept.size) if by_problem else (scores, k)
+    found = rule.probabilities
+    shown = None if found is None else values if found.of == "problems" else decision
+    probabilities = None if found is None or shown is None else found.onnx(graph, shown)
+    return _RuleOutputs(decision, n_decisions, number, probabilities)
 
 
 def _labels(graph: Graph, classes: npt.NDArray[Any]) -> tuple[str, int]:
@@ -155,20 +248,24 @@ def _labels(graph: Graph, classes: npt.NDArray[Any]) -> tuple[str, int]:
     return name, int(graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(to)))
 
 
-def _properties(rule: DecisionRule) -> dict[str, str]:
+def _properties(exported: ExportedModel, one_by_one: bool) -> dict[str, str]:
     """What a reader of the file may want to know, as text."""
-    classifier = rule.classifier
+    rule = exported.rules[0]
     found = {
-        "estimator": type(classifier).__name__,
-        "p": repr(float(classifier.p)),
-        "C": repr(float(classifier.C)),
-        "classes": json.dumps([str(label) for label in rule.classes.tolist()]),
+        "estimator": type(rule.classifier).__name__,
+        "p": repr(float(rule.classifier.p)),
+        "C": repr(float(rule.classifier.C)),
+        "classes": json.dumps([str(label) for label in exported.classes.tolist()]),
     }
     if isinstance(rule.model, KernelModel):
         found["kernel"] = str(rule.model.kernel.function)
-    names = rule.feature_names
-    if names is not None:
-        found["columns of X"] = json.dumps([names[j] for j in rule.number_columns])
-        if rule.text_columns:
-            found["columns of texts"] = json.dumps([names[j] for j in rule.text_columns])
+    names, texts, numbers = exported.feature_names, exported.text_columns, exported.number_columns
+    if names is not None and one_by_one:
+        used = sorted([*texts, *numbers])
+        own = zip(input_names(exported, used), used, strict=True)
+        found["columns of inputs"] = json.dumps({name: names[j] for name, j in own})
+    elif names is not None:
+        found["columns of X"] = json.dumps([names[j] for j in numbers])
+        if texts:
+            found["columns of texts"] = json.dumps([names[j] for j in texts])
     return found

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.starts import LinearWarmStart, WarmStart
@@ -53,9 +54,7 @@ def check_sound(kind: type, state: State, where: str) -> None:
         elif "classes_" in state and issubclass(kind, PSVC):
             _check_kernel_classifier(state)
         elif "classes_" in state and issubclass(kind, LinearPSVC):
-            k = _check_classes(state)
-            shape = (_problems(state, k), _features(state))
-            _check(_is_real_array(state["coef_"], shape), "coef_")
+            _check_linear_classifier(state)
         elif "classes_" in state and issubclass(kind, PSVCCV):
             _check_search(state)
         elif issubclass(kind, Sigmoid):
@@ -91,7 +90,8 @@ def _check_warm_start(state: State) -> None:
 
 
 def _check_kernel_classifier(state: State) -> None:
-    k = _check_classes(state)
+    k = _count_classes(state)
+    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
     kernel = state["_kernel"]
     _check(isinstance(kernel, Kernel) and kernel.function == state["kernel"], "kernel")
     coef, counts = state["dual_coef_"], state["n_support_"]
@@ -121,10 +121,15 @@ def _check_search(state: State) -> None:
     """The model that a search predicts with is checked where it stands; here, that it fits."""
     k = _count_classes(state)
     model, calibration = state["best_estimator_"], state["_calibration"]
+    behind_preprocessor = isinstance(model, Pipeline)
+    if behind_preprocessor:
+        _check(len(model.steps) == 2 and model[0] is state["preprocessor_"], "preprocessor_")
+        model = model[-1]
     _check(isinstance(model, PSVC | LinearPSVC), "best_estimator_")
     same = model.multi_class == state["multi_class"]
     _check(same and np.array_equal(model.classes_, state["classes_"]), "best_estimator_")
-    _check(_features(state) == model.n_features_in_, "n_features_in_")
+    if not behind_preprocessor:
+        _check(_features(state) == model.n_features_in_, "n_features_in_")
     _check(isinstance(calibration, Calibration) and calibration.n_classes == k, "_calibration")
     _check(calibration.pairwise == (k > 2 and state["multi_class"] == "ovo"), "_calibration")
     sigmoids = calibration.sigmoids
@@ -132,11 +137,12 @@ def _check_search(state: State) -> None:
     _check(all(isinstance(one, Sigmoid) for one in sigmoids), "_calibration")
 
 
-def _check_classes(state: State) -> int:
-    """Number of classes, whose problems have an intercept each."""
+def _check_linear_classifier(state: State) -> None:
     k = _count_classes(state)
-    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
-    return k
+    problems = _problems(state, k)
+    of = "pair_" if k > 2 and state["multi_class"] == "ovo" else ""
+    _check(_is_real_array(state[f"{of}coef_"], (problems, _features(state))), f"{of}coef_")
+    _check(_is_real_array(state[f"{of}intercept_"], (problems,)), f"{of}intercept_")
 
 
 def _count_classes(state: State) -> int:

@@ -37,7 +37,16 @@ def _from_format_1(kind: str, state: State) -> State:
     return state
 
 
-UPGRADES: dict[int, Callable[[str, State], State]] = {1: _from_format_1}
+def _from_format_2(kind: str, state: State) -> State:
+    """Weights of a LinearPSVC's pairs of three or more classes were called as those of classes."""
+    pairs = state.get("multi_class") == "ovo" and np.size(state.get("classes_", ())) > 2
+    if kind == "LinearPSVC" and pairs:
+        for name in {"coef_", "intercept_"} & state.keys():
+            state[f"pair_{name}"] = state.pop(name)
+    return state
+
+
+UPGRADES: dict[int, Callable[[str, State], State]] = {1: _from_format_1, 2: _from_format_2}
 """``UPGRADES[n]`` brings the attributes of one object of psvm from format n to n + 1.
 
 It is given the name of the class and its attributes as they were written. A format without a step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,34 @@ def legend_beside(ax: Axes, **options: Any) -> Legend:
     if isinstance(ax.figure.get_layout_engine(), ConstrainedLayoutEngine):
         options |= {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     return ax.legend(frameon=False, handlelength=HANDLE, **options)
+
+
+def label_ticks(ax: Axes, axis: str, at: Any, names: Sequence[str], *, share: float = 1.0) -> None:
+    """Ticks with names, turned or left out where they would be printed over each other.
+
+    ``share`` is how much of its present length the axis keeps, beside a colour bar for instance.
+    """
+    limits = ax.get_xlim() if axis == "x" else ax.get_ylim()
+    extent = ax.get_window_extent()
+    length = share * (extent.width if axis == "x" else extent.height) * 72.0 / ax.figure.dpi
+    points = length * np.abs(np.asarray(at, dtype=np.float64) - limits[0]) / abs(np.diff(limits)[0])
+    size = 10.0  # of tick labels, in points; a character is 0.62 of it wide
+    needed = 0.62 * size * (max(map(len, names), default=0) + 1)
+    turned = axis == "x" and len(names) > 1 and float(np.diff(points).min()) < needed
+    # Turned by half a right angle, labels need the height of a line and its slope.
+    room = (1.5 if turned else 1.2) * size if axis == "y" or turned else 0.0
+    shown, last = [], -np.inf
+    for place, name in zip(points, names, strict=True):
+        fits = place - last >= room
+        shown.append(name if fits else "")
+        last = place if fits else last
+    if axis == "x":
+        ax.set_xticks(at, shown)
+        if turned:
+            for label in ax.get_xticklabels():
+                label.set(rotation=45.0, ha="right", rotation_mode="anchor")
+    else:
+        ax.set_yticks(at, shown)
 
 
 def mark_tol(ax: Axes, tol: float) -> Line2D:

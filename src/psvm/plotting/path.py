@@ -16,6 +16,7 @@ from psvm.plotting.canvas import (
     LEAST_GAP,
     VERMILLION,
     axes_for,
+    label_ticks,
     legend_beside,
     mark_tol,
     problem_sides,
@@ -216,7 +217,7 @@ class PathDisplay:
                 self._draw_weights(ax, along, values, n_labels, line_kw)
             else:
                 self._draw_dual_variables(ax, along, values, problem, line_kw)
-            ax.set_title(self._name_of(along, at), fontsize="medium")
+            ax.set_title(self._title(along, at, problem), fontsize="medium")
             ax.axhline(0.0, color="0.5", linewidth=0.8, zorder=1)
         else:
             table = self._table(quantity)
@@ -292,6 +293,12 @@ class PathDisplay:
         i, j = np.unravel_index(int(np.nanargmax(score)), score.shape)
         return int(i if name == "p" else j)
 
+    def _title(self, along: str, place: int, problem: int) -> str:
+        """The parameter that is fixed and, of several binary problems, which one this is."""
+        sides = problem_sides(self.path.classes, self.path.multi_class)
+        name = self._name_of(along, place)
+        return name if len(sides) < 2 else f"{name}, {' against '.join(sides[problem])}"
+
     def _name_of(self, along: str, place: int) -> str:
         name, values = self._others(along)
         return f"{name} = {values[place]:.3g}"
@@ -306,7 +313,7 @@ class PathDisplay:
             ax.set_xscale("log")
             ax.set_xlabel("cost C")
         else:
-            ax.set_xticks(self.path.ps, [f"{p:.3g}" for p in self.path.ps])
+            label_ticks(ax, "x", self.path.ps, [f"{p:.3g}" for p in self.path.ps])
             ax.set_xlabel("exponent p")
 
     def _draw_table(

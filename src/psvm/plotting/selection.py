@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,6 +14,7 @@ from psvm.plotting.canvas import (
     VERMILLION,
     axes_for,
     final_model,
+    label_ticks,
     score_name,
     with_defaults,
 )
@@ -28,6 +30,10 @@ _PARAMETERS = ("p", "C", "gamma")
 _LABELS = {"p": "exponent p", "C": "cost C", "gamma": "kernel width gamma"}
 # Cells up to which each shows its number.
 _FEW_CELLS = 80
+# Standard errors that the colours of scores span at least: one of them is a quarter of the scale.
+_ERRORS = 4.0
+# What a map keeps of its width beside a colour bar.
+_BESIDE_BAR = 0.8
 
 
 class SelectionDisplay:
@@ -43,6 +49,9 @@ class SelectionDisplay:
         Values of "p", "C" and "gamma", as far as they were searched.
     score, score_std : array-like of shape (n_candidates,)
         Mean and standard deviation of the score over the folds.
+    score_error : array-like of shape (n_candidates,) or None, default=None
+        Standard error of the mean score. The colours of a map of scores span at least four of it,
+        so that a difference of chance looks like one; None takes the range of the scores.
     n_support : array-like of shape (n_candidates,) or None, default=None
         Mean number of support vectors.
     best_index : int or None, default=None
@@ -97,6 +106,7 @@ class SelectionDisplay:
         parameters: Mapping[str, Any],
         score: Any,
         score_std: Any,
+        score_error: Any = None,
         n_support: Any = None,
         best_index: int | None = None,
         score_name: str = "score",
@@ -104,6 +114,7 @@ class SelectionDisplay:
         self.parameters = parameters
         self.score = score
         self.score_std = score_std
+        self.score_error = score_error
         self.n_support = n_support
         self.best_index = best_index
         self.score_name = score_name
@@ -194,6 +205,7 @@ class SelectionDisplay:
             parameters=parameters,
             score=cv_results[f"mean_test_{metric}"],
             score_std=cv_results[f"std_test_{metric}"],
+            score_error=_standard_error(cv_results, metric),
             n_support=cv_results.get("mean_n_support", cv_results.get("mean_test_n_support")),
             best_index=best_index,
             score_name=score_name(metric) if name is None else name,
@@ -300,21 +312,18 @@ class SelectionDisplay:
         cells = np.where(best >= 0, self._values(value)[best], np.nan).reshape(shape)
         options: dict[str, Any] = {"cmap": "viridis", "aspect": "auto", "origin": "lower"}
         if value == "score":
-            # One colour for the worst fifth: a cell that fails must not make all others alike.
-            options["vmin"] = float(np.nanquantile(cells, 0.2))
+            options["vmin"] = self._lowest_colour(cells, best[best >= 0])
         options |= im_kw or {}
         ax.grid(False)
         ax.spines[:].set_visible(False)
         ax.set_facecolor("0.9")  # of cells that were not searched
         self.image_ = ax.imshow(cells, **options)
-        ax.set_xticks(range(shape[1]), x_names)
-        ax.set_yticks(range(shape[0]), y_names)
+        label_ticks(ax, "x", range(shape[1]), x_names, share=_BESIDE_BAR if colorbar else 1.0)
+        label_ticks(ax, "y", range(shape[0]), y_names)
         ax.tick_params(length=0)
         ax.set_xlabel(_LABELS[x])
         ax.set_ylabel(_LABELS[y])
         ax.set_title(self._label(value), fontsize="medium")
-        if max(map(len, x_names)) * shape[1] > 60:
-            ax.tick_params(axis="x", rotation=45)
         self.text_ = None
         if cells.size <= _FEW_CELLS:
             self.text_ = self._write_numbers(
@@ -330,14 +339,33 @@ class SelectionDisplay:
 
     def _write_numbers(self, ax: Axes, cells: Array, form: str, text_kw: Any) -> Any:
         """The number of every cell, dark on bright and bright on dark."""
+        from psvm.plotting.cell_text import CellText
+
+        numbers = [form.format(cell) for cell in cells.ravel() if not np.isnan(cell)]
+        longest = max(map(len, numbers))
         text = np.full(cells.shape, None, dtype=object)
         colours = self.image_.cmap(self.image_.norm(cells))[..., :3]
         bright = colours @ [0.299, 0.587, 0.114] > 0.55
         for i, j in zip(*np.nonzero(~np.isnan(cells)), strict=True):
             options: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
             options |= {"color": "black" if bright[i, j] else "white", **(text_kw or {})}
-            text[i, j] = ax.text(j, i, form.format(cells[i, j]), **options)
+            text[i, j] = ax.add_artist(
+                CellText(j, i, form.format(cells[i, j]), longest, clip_on=True, **options)
+            )
         return text
+
+    def _lowest_colour(self, cells: Array, shown: npt.NDArray[np.intp]) -> float:
+        """One colour for the worst fifth: a cell that fails must not make all others alike.
+
+        Nor must chance look like a difference: the scale spans several standard errors.
+        """
+        lowest = float(np.nanquantile(cells, 0.2))
+        if self.score_error is None:
+            return lowest
+        errors = np.asarray(self.score_error, dtype=np.float64)[shown]
+        if not np.isfinite(errors).any():
+            return lowest
+        return min(lowest, float(np.nanmax(cells) - _ERRORS * np.nanmedian(errors)))
 
     def _draw_curve(self, ax: Axes, x: str, value: Value, line_kw: Any, fill_kw: Any) -> None:
         names, place = _levels(self.parameters[x])
@@ -363,12 +391,25 @@ class SelectionDisplay:
         elif x != "p" and at[0] > 0:
             ax.set_xscale("log")
         else:
-            ax.set_xticks(at, [name for name, there in zip(names, known, strict=True) if there])
+            label_ticks(
+                ax, "x", at, [name for name, there in zip(names, known, strict=True) if there]
+            )
         ax.set_xlabel(_LABELS[x])
         ax.set_ylabel(self._label(value))
         if value == "support":
             ax.set_ylim(0.0, 1.08 * float(values.max()))
         ax.legend(frameon=False)
+
+
+def _standard_error(cv_results: Mapping[str, Any], metric: str) -> Array | None:
+    """That of the mean score of every candidate; None where there are not two splits."""
+    pattern = re.compile(rf"split\d+_test_{re.escape(metric)}")
+    splits = sum(1 for key in cv_results if pattern.fullmatch(key))
+    if splits < 2:
+        return None
+    # The deviations of a search divide by the number of splits, not by one less.
+    deviation = np.asarray(cv_results[f"std_test_{metric}"], dtype=np.float64)
+    return np.asarray(deviation / np.sqrt(splits - 1))
 
 
 def _column(cv_results: Mapping[str, Any], name: str) -> Any:

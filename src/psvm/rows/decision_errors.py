@@ -95,28 +95,26 @@ class DecisionErrors:
         far[np.argpartition(norms, -count)[-count:]] = True
         return far
 
-    def coarse(self, total: float) -> float:
-        """A bound for all rows and all dual variables whose magnitudes sum up to ``total``."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what is no number proves nothing
-            return total * self._of_all
-
     @cached_property
-    def _of_all(self) -> float:
-        """How far the decision values of dual variables that sum up to 1 may be off."""
-        n, norm = float(self.kernel.size), float(self._norms.max(initial=0.0))
-        if not self.most < np.inf:
+    def of_unit(self) -> float:
+        """How far the decision values of dual variables that sum up to 1 may be off, any row's."""
+        n, most = float(self.kernel.size), self.most
+        if not most < np.inf:
             return np.inf
         if self.kernel.kernel.facts.is_product:
-            return 1.01 * self.most * UNIT * (3.0 * n + self._terms + 32.0)
-        relative, absolute = self._entry_errors(np.array([norm]), norm)
-        entry = float(relative[0] * self.most + absolute[0])
-        return 1.01 * (entry + (n + 16.0) * UNIT * self.most)
+            return 1.01 * most * UNIT * (3.0 * n + self._terms + 32.0)
+        relative, absolute = self._entry_errors(self._largest_norm, self._largest_norm)
+        return float(1.01 * (relative * most + absolute + (n + 16.0) * UNIT * most))
+
+    @cached_property
+    def _largest_norm(self) -> Any:
+        """A number of numpy's, whose powers may be infinite."""
+        return self._norms.max(initial=0.0)
 
     @cached_property
     def most(self) -> float:
         """The largest ``|K(x, z)|``, at most."""
-        norm = float(self._norms.max(initial=0.0))
-        return float(self._sizes(np.array([norm]), norm)[0])
+        return float(self._sizes(self._largest_norm, self._largest_norm))
 
     def bounds(
         self,
@@ -144,7 +142,8 @@ class DecisionErrors:
         if tight and facts.of_difference:
             sums = self.kernel.decision(segments, np.abs(dual), threads)
             return np.asarray(1.01 * (sums * relative + self._at_most(absolute, total, sums)))
-        return np.asarray(1.01 * total * (absolute + relative * self._sizes(norms, largest)))
+        error = 1.01 * total * (absolute + relative * self._sizes(norms, largest))
+        return np.asarray(np.broadcast_to(error, norms.shape))
 
     def _depth(self, terms: int) -> float:
         """Additions one after the other in a sum over so many support vectors, at most."""
@@ -152,7 +151,7 @@ class DecisionErrors:
             return terms + 8.0
         return min(terms, terms / 4.0 + 128.0) + 8.0  # in tiles of at least four rows
 
-    def _at_most(self, absolute: Array, total: float, sums: Array) -> Array:
+    def _at_most(self, absolute: Any, total: float, sums: Array) -> Array:
         """The sum of errors of ``0.37 c``, which are ``c`` times the logarithm of K beside K.
 
         Entries below the smallest normal number, of logarithm -709, are clamped to it.
@@ -209,39 +208,41 @@ class DecisionErrors:
             top = total * absolute
         return f, relative * sums + top, coef @ f[support]
 
-    def _sizes(self, norms: Array, largest: float) -> Array:
-        """``|K(x, z)|`` at most, for rows x and z of the given norms."""
+    def _sizes(self, norms: Any, largest: float) -> Any:
+        """``|K(x, z)|`` at most, for rows x and z of the given norms; one number if it is one."""
         kernel = self.kernel.kernel
         if kernel.facts.of_difference or kernel.function == "sigmoid":
-            return np.ones_like(norms)
+            return 1.0
         with np.errstate(over="ignore"):
             if kernel.function == "poly":
-                size: Array = (kernel.gamma * norms * largest + abs(kernel.coef0)) ** kernel.degree
-                return size
+                return (kernel.gamma * norms * largest + abs(kernel.coef0)) ** kernel.degree
             return norms * largest
 
-    def _entry_errors(self, norms: Array, largest: float) -> tuple[Array, Array]:
-        """How far ``K(x, z)`` may be off: relative to K, and what comes on top of that."""
+    def _entry_errors(self, norms: Any, largest: float) -> tuple[Any, Any]:
+        """How far ``K(x, z)`` may be off: relative to K, and what comes on top of that.
+
+        For rows of the given norms, or one number for all of them.
+        """
         kernel, m = self.kernel.kernel, self._terms
-        none = np.zeros_like(norms)
         if not kernel.of_features:
-            return none, none
+            return 0.0, 0.0
         if kernel.facts.of_difference:
             sparse = sp.issparse(self.kernel.X)
-            summed = none + 0.37 * UNIT * (128.0 * (m + 2.0) if sparse else m + 6.0)
+            summed = 0.37 * UNIT * (128.0 * (m + 2.0) if sparse else m + 6.0)
             if not kernel.facts.of_squares:
-                return none + 8.0 * UNIT, summed
+                return 8.0 * UNIT, summed
             most = _core.MOST_CANCELLED_SPARSE if sparse else _core.MOST_CANCELLED
             with np.errstate(over="ignore"):
                 from_norms = (3.0 * m + 12.0) * kernel.gamma * (norms + largest)
             # Differences are summed where norms would cancel, which 1/2 of these says for certain.
-            summed = np.where(from_norms.max(initial=0.0) > 0.5 * most, summed, 0.0)
-            summed += np.where(norms > 4.0 * largest, 6.0 * UNIT * (m + 2.0), 0.0)
+            if from_norms.max() <= 0.5 * most:
+                summed = 0.0
+            summed = summed + 6.0 * UNIT * (m + 2.0) * (norms > 4.0 * largest)
             return UNIT * (8.0 + np.minimum(from_norms, 16.0 * math.log(2.0) * most)), summed
         if kernel.function == "sigmoid":
             inner = kernel.gamma * norms * largest + abs(kernel.coef0)
-            return none, UNIT * (8.0 + (m + 6.0) * inner)
-        return none, UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
+            return 0.0, UNIT * (8.0 + (m + 6.0) * inner)
+        return 0.0, UNIT * kernel.degree * (m + 8.0) * self._sizes(norms, largest)
 
     def _of_product(
         self, norms: Array, support: npt.NDArray[np.int64], coef: Array, moved: bool

@@ -82,20 +82,10 @@ def find_equal_rows(X: Any, codes: Codes, worth: float = _WORTH) -> EqualRows:
     n = X.shape[0]
     if n == 0:
         return no_equal_rows(0)
-    hashes = _hashed_rows(X, codes)
-    ordered = np.sort(hashes)
-    vanish = int(np.count_nonzero(ordered[1:] == ordered[:-1]))
+    found = EqualRows(*_core.group_equal(_hashed_rows(X, codes)))
+    vanish = n - found.first.size
     if vanish == 0 or (n > SMALL and vanish < worth * n):
         return no_equal_rows(n)
-    order = np.argsort(hashes, kind="stable")
-    begins = np.concatenate([[True], np.diff(hashes[order]) != 0])
-    first = order[begins]  # the sort is stable: the first of its group
-    group = np.empty(n, dtype=np.intp)
-    group[order] = np.cumsum(begins) - 1
-    by_row = np.argsort(first)
-    rank = np.empty_like(by_row)
-    rank[by_row] = np.arange(by_row.size)
-    found = EqualRows(first[by_row], rank[group])
     others = np.flatnonzero(found.first[found.group] != np.arange(n))
     same_as = found.first[found.group[others]]
     if not (_equal(X[others], X[same_as]) and np.array_equal(codes[others], codes[same_as])):

@@ -26,6 +26,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
+from psvm.rows.given_rows import as_given
 from psvm.rows.sizes import BLOCK_ENTRIES, CHUNK_ENTRIES
 
 Array = npt.NDArray[np.float64]
@@ -369,7 +370,7 @@ def rows_to_pack(X: Any, dtype: type = np.float64) -> int:
 
 def kernel_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:
     """Values of a callable kernel, checked: an array of shape (len(X), len(Z)), finite."""
-    values = function(X, Z)
+    values = function(as_given(X), as_given(Z))
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     expected = (X.shape[0], Z.shape[0])
     if values.shape != expected:

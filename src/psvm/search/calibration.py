@@ -25,9 +25,9 @@ Array = npt.NDArray[np.float64]
 # and distorted: at most 14 and 10, but for ten that changed by 1e-13 beyond them).
 _STEPS, _HALVINGS = 30, 20
 # Probabilities of pairs stay this far from 0 and 1: the system of the coupling is regular then.
-_SURE = 1e-7
+SURE = 1e-7
 # By how much a probability moved to 1/2 still tells its side and order.
-_HAIR = 1e-9
+HAIR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Sigmoid:
         p = np.asarray(expit(self.slope * decision + self.offset))
         if not self.symmetric:
             return p
-        half = 0.5 + _HAIR * decision / (1.0 + np.abs(decision))
+        half = 0.5 + HAIR * decision / (1.0 + np.abs(decision))
         return np.asarray(np.where(decision > 0.0, np.maximum(p, half), np.minimum(p, half)))
 
 
@@ -143,7 +143,7 @@ class Calibration:
                 for first in range(0, own.shape[0], step)
             ]
             return np.concatenate(blocks) if blocks else np.empty((0, self.n_classes))
-        own = np.maximum(own, _SURE)
+        own = np.maximum(own, SURE)
         return np.asarray(own / own.sum(axis=1, keepdims=True))
 
 
@@ -152,7 +152,7 @@ def coupled(pairs: Array, n_classes: int) -> Array:
     n, k = pairs.shape[0], n_classes
     r = np.zeros((n, k, k))
     for column, (i, j) in zip(pairs.T, class_pairs(k), strict=True):
-        r[:, i, j] = np.clip(column, _SURE, 1.0 - _SURE)
+        r[:, i, j] = np.clip(column, SURE, 1.0 - SURE)
         r[:, j, i] = 1.0 - r[:, i, j]
     # Stationarity: Q p = constant, sum p = 1, with Q_ii = sum_j r_ji^2 and Q_ij = -r_ji r_ij.
     system = np.zeros((n, k + 1, k + 1))

@@ -28,7 +28,7 @@ from psvm.search.folds import Rows, row_order
 from psvm.search.gram import GramSource, MemoryPlan
 from psvm.search.gram_search import Effort, GramSearch
 from psvm.search.matrix_first import MatrixFirst
-from psvm.search.problem import SearchProblem
+from psvm.search.problem import PreparedRows, SearchProblem
 from psvm.search.row_search import RowSearch
 
 # Rounds beyond the goal on small sets; every one divides the violation by ten.
@@ -52,21 +52,24 @@ def choose_engines(
     if linear and n > RESCUE:
         return Engines(whole_fits, whole_fits)
     plan = _plan(problem, cache_bytes, threads)
-    order = row_order(problem.codes, problem.folds)
-    source = GramSource(
-        problem.kernel,
-        _rows_in_order(problem, order, threads),
-        tol=tol,
-        dtype=np.float32 if n > SMALL else np.float64,
-        centred=problem.fit_intercept,
-        has_room=plan is not None,
-        keep_distances=plan is not None and plan.distances,
-        single=max(len(own) for own in problem.problems) == 1,
-    )
-    if plan is None and any(source.stores(gamma) for gamma in grid.gammas):
+    orders = [row_order(problem.codes[own.rows], own.test) for own in problem.prepared]
+    sources = [
+        GramSource(
+            problem.kernel,
+            _rows_in_order(problem, own, order, threads),
+            tol=tol,
+            dtype=np.float32 if n > SMALL else np.float64,
+            centred=problem.fit_intercept,
+            has_room=plan is not None,
+            keep_distances=plan is not None and plan.distances > 0,
+            single=max(len(own) for own in problem.problems) == 1,
+        )
+        for own, order in zip(problem.prepared, orders, strict=True)
+    ]
+    if plan is None and any(source.stores(gamma) for source in sources for gamma in grid.gammas):
         return Engines(whole_fits, whole_fits)
     solutions = sum(one.rows.size for own in problem.problems for one in own)
-    left = cache_bytes - (0.0 if plan is None else plan.bytes(n))
+    left = cache_bytes - (0.0 if plan is None else plan.bytes(_largest(problem)))
     effort = Effort(
         buffers=0 if plan is None else plan.buffers,
         more_rounds=0 if n > SMALL else _MORE_ROUNDS,
@@ -76,7 +79,7 @@ def choose_engines(
         remembers=n > SMALL and 8.0 * grid.size * solutions <= left,
         threads=threads,
     )
-    search = GramSearch(problem, source, order, effort)
+    search = GramSearch(problem, sources, orders, effort)
     if linear:
         return Engines(MatrixFirst(search, whole_fits), whole_fits)
     return Engines(search, search if search.exact else whole_fits)
@@ -84,19 +87,29 @@ def choose_engines(
 
 def _plan(problem: SearchProblem, cache_bytes: float, threads: int) -> MemoryPlan | None:
     """How many matrices there is room and use for."""
-    n, n_gammas = problem.size, len(problem.grid.gammas)
+    n_gammas, shares = len(problem.grid.gammas), len(problem.prepared)
+    small = problem.size <= SMALL
+    keep = not small and all(
+        GramSource.worth_keeping_distances(problem.kernel, own.X, n_gammas)
+        for own in problem.prepared
+    )
     return MemoryPlan.within(
-        cache_bytes if n > SMALL else 0.5 * cache_bytes,  # float64 entries
-        n,
+        0.5 * cache_bytes if small else cache_bytes,  # float64 entries
+        _largest(problem),
         # As many as keep the threads busy. One more, for the time between widths, costs more to
         # touch than it saves (satimage 1.2 times, 20,000 rows 1.4 times slower).
-        wanted=min(n_gammas, -(-threads // problem.fits_per_cell)),
-        distances=n > SMALL
-        and GramSource.worth_keeping_distances(problem.kernel, problem.X, n_gammas),
+        wanted=min(n_gammas * shares, -(-threads * shares // problem.fits_per_cell)),
+        # Widths come one after the other, and every one needs the distances of all.
+        distances=shares if keep else 0,
     )
 
 
-def _rows_in_order(problem: SearchProblem, order: Rows, threads: int) -> Any:
+def _largest(problem: SearchProblem) -> int:
+    """Rows of the largest matrix."""
+    return max(own.size for own in problem.prepared)
+
+
+def _rows_in_order(problem: SearchProblem, own: PreparedRows, order: Rows, threads: int) -> Any:
     if problem.precomputed:
-        return problem.X[np.ix_(order, order)]
-    return stored_for_kernel(problem.X, problem.kernel.function, threads)[order]
+        return own.X[np.ix_(order, order)]
+    return stored_for_kernel(own.X, problem.kernel.function, threads)[order]

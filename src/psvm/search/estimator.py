@@ -8,28 +8,38 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.estimators.labels import check_class_weight, encode_labels, weights_for_all
-from psvm.estimators.linear_svc import LinearPSVC
-from psvm.estimators.svc import PSVC, KernelParameter
+from psvm.estimators.kernel_input import takes_anything
+from psvm.estimators.svc import KernelParameter
 from psvm.search.calibration import Calibration
+from psvm.search.edges import edges_of, warn_of_edges
 from psvm.search.engines import choose_engines
 from psvm.search.explore import COARSE, FINE, Explorer
-from psvm.search.folds import make_fold, read_splits
-from psvm.search.grid import check_grid
-from psvm.search.problem import SearchProblem
-from psvm.search.routing import routed_in_fit, routed_in_score, router_of
-from psvm.search.scoring import HeldOutScorer
-from psvm.search.settings import SearchSettings, check_scorer, check_splitter
-from psvm.search.table import RULES, warn_of_gaps, warn_of_scores
+from psvm.search.models import refitted
+from psvm.search.posed import pose
+from psvm.search.preparation import FinalRows
+from psvm.search.routing import routed_in_score, router_of
+from psvm.search.settings import check_scorer, check_settings
+from psvm.search.table import warn_of_gaps, warn_of_scores
 from psvm.search.watch import SearchWatch
 
 Array = npt.NDArray[np.float64]
+
+
+# Attributes that a fit may leave out.
+_NOT_ALWAYS = (
+    "preprocessor_",
+    "cross_val_decision_",
+    "_calibration",
+    "best_estimator_",
+    "refit_time_",
+)
 
 
 def _refitted(name: str) -> Any:
@@ -66,8 +76,15 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     gammas : int, "scale", "auto", or array-like of these words and floats, default=5
         Kernel widths. A number asks for so many values, evenly spaced by factor from 0.1 to 10
         times ``1 / (n_features * Var[X])``, with the sample-weighted variance. "scale" and "auto"
-        are as in PSVC, for all rows. Ignored by kernels without a width: the linear one, a
-        precomputed one and callables.
+        are as in PSVC, for all rows (as ``preprocessor_`` gives them). Ignored by kernels without
+        a width: the linear one, a precomputed one and callables.
+    preprocessor : transformer, Pipeline of transformers or None, default=None
+        What X goes through first: scaling, imputation, encoding of texts, selection of features.
+        A clone is fitted, with y, to the training rows of every split, so that no held-out row has
+        a part in its own score, and one to all rows for the final model. X reaches it as it is
+        given, a data frame with texts and missing values for instance. ``sample_weight`` reaches
+        it only where metadata routing is enabled and it requests them. Not for a precomputed
+        kernel.
     kernel : str or callable, default="rbf"
         As in PSVC. "linear" is searched by the solvers of LinearPSVC.
     degree : int, default=3
@@ -99,8 +116,9 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Relative duality gap of the final fit. The search itself solves to 1e-3, and all cells
         within 0.002 of the best score to 1e-4; up to 1000 rows everything to 1e-5.
     max_time : float or None, default=None
-        Seconds for all of it. The search ends with the cells that are finished by then, in time for
-        the final fit, which warns if it is stopped before ``tol``; without any it is an error.
+        Seconds for all of it, the preprocessor included, whose time is looked at after each of its
+        fits. The search ends with the cells that are finished by then, in time for the final fit,
+        which warns if it is stopped before ``tol``; without any it is an error.
     cache_size : float or None, default=None
         Megabytes for kernel matrices; None takes a quarter of the memory available. A matrix takes
         ``4 n ** 2`` bytes; two of them, and for many features a third one, are fastest. Where not
@@ -119,8 +137,12 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    best_estimator_ : PSVC or LinearPSVC
-        The chosen cell, fitted to all rows (with ``refit=True``).
+    best_estimator_ : PSVC or LinearPSVC, or a Pipeline that ends in one
+        The chosen cell, fitted to all rows (with ``refit=True``). It takes the same X as the
+        search: with a preprocessor it is a Pipeline of the steps "preprocessor", which is
+        ``preprocessor_``, and "classifier".
+    preprocessor_ : transformer
+        The preprocessor, fitted to all rows (if there is one).
     best_params_ : dict
         Its p, C and (unless the kernel has none) gamma.
     best_score_ : float
@@ -145,7 +167,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     refit_time_ : float
         Seconds of the final fit (with ``refit=True``).
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features of X, before the preprocessor (if X is a table).
     feature_names_in_ : ndarray of str
         Their names, if X has any.
 
@@ -166,16 +188,17 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from psvm import PSVCCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), PSVCCV(ps=(1, 2), Cs=(1, 10))).fit(X, y)
-    >>> sorted(model[-1].best_params_)
+    >>> model = PSVCCV(ps=(1, 2), Cs=(1, 10), preprocessor=StandardScaler()).fit(X, y)
+    >>> sorted(model.best_params_)
     ['C', 'gamma', 'p']
-    >>> bool(model[-1].best_score_ > 0.97)
+    >>> bool(model.best_score_ > 0.97)
     True
     """
+
+    preprocessor: Any = None  # of models that were kept before there was one
 
     def __init__(
         self,
@@ -183,6 +206,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Cs: Any = 6,
         gammas: Any = 5,
         *,
+        preprocessor: Any = None,
         kernel: KernelParameter = "rbf",
         degree: int = 3,
         coef0: float = 0.0,
@@ -204,6 +228,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.ps = ps
         self.Cs = Cs
         self.gammas = gammas
+        self.preprocessor = preprocessor
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -223,11 +248,17 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is fine; a precomputed kernel is pairwise."""
+        """Sparse input is fine; a precomputed kernel is pairwise; a callable takes anything.
+
+        With a preprocessor, X is what that takes.
+        """
         tags = super().__sklearn_tags__()
+        if hasattr(self.preprocessor, "__sklearn_tags__"):
+            tags.input_tags = self.preprocessor.__sklearn_tags__().input_tags
+            return tags
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        return takes_anything(tags) if callable(self.kernel) else tags
 
     # --- fit -------------------------------------------------------------------------------------
 
@@ -240,14 +271,15 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
+            With a preprocessor anything that it takes and whose rows can be chosen by number.
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
             A row of weight 0, or whose product with the smallest C underflows, is as if absent.
         **params : dict
-            ``groups`` for the splitter; with metadata routing enabled whatever splitter and scorer
-            request.
+            ``groups`` for the splitter; with metadata routing enabled whatever splitter, scorer
+            and preprocessor request.
 
         Returns
         -------
@@ -255,49 +287,16 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         began = time.monotonic()
-        settings = self._check_parameters()
-        given = X, y
-        seen, X, y = check.check_data(self, X, y)
-        check.check_kernel_input(self.kernel, X)
-        X = X.toarray() if self.kernel == "precomputed" and hasattr(X, "toarray") else X
-        weight = check.check_weights(sample_weight, y.size)
-        labels = encode_labels(y, weight, self.class_weight, 1.0)
-        grid = settings.grid.over(self.kernel, X, weight)
-        weight = weights_for_all(y, weight, self.class_weight, grid.C)
-        labels = encode_labels(y, weight, self.class_weight, 1.0)
-        routed = routed_in_fit(self, settings.scorer, sample_weight, weight, params)
-        coded = self._model(labels.classes)
-        splits = settings.splitter(y).split(X, y, **routed.splitter)
-        problem = SearchProblem(
-            kernel=settings.kernel,
-            X=X,
-            codes=labels.codes,
-            classes=labels.classes,
-            weight=weight,
-            grid=grid,
-            folds=[
-                make_fold(number, train, test, coded.class_weight, labels.codes, weight)
-                for number, (train, test) in enumerate(read_splits(splits, y.size))
-            ],
-            multi_class=self.multi_class,
-            fit_intercept=bool(self.fit_intercept),
-        )
-        accuracy = self.scoring is None or self.scoring == "accuracy"
-        scorer = HeldOutScorer(
-            problem,
-            None if accuracy else settings.scorer,
-            X if problem.precomputed else given[0],
-            y,
-            routed.scorer,
-            decision_function_shape=self._shape,
-            symmetric=self.class_weight is None,
-        )
-        watch = SearchWatch(self, X, y)
+        settings = check_settings(self)
+        end = np.inf if settings.max_time is None else began + settings.max_time
+        posed = pose(self, settings, X, y, sample_weight, params, end)
+        problem, scorer, final = posed.problem, posed.scorer, posed.final
+        watch = SearchWatch(self, posed.X, posed.y)
         explorer = Explorer(
             problem=problem,
             engines=choose_engines(
                 problem,
-                coded,
+                posed.model,
                 tol=FINE,
                 cache_bytes=settings.cache_bytes,
                 threads=settings.threads,
@@ -316,93 +315,40 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             watch.final_fit()
             warn_of_gaps(explorer.table.gap, COARSE)
             warn_of_scores(explorer.table)
+            warn_of_edges(edges_of(explorer.table.results(), explorer.chosen))
             start = time.perf_counter()
-            model = self._refit(explorer, given, sample_weight)
+            model = None
+            if self.refit:
+                model = refitted(self, explorer, final, posed.y, sample_weight)
             seconds = time.perf_counter() - start
             watch.close()
         except KeyboardInterrupt:
             if self.on_interrupt == "keep" and explorer.searched:
                 with all_or_nothing(self):
-                    self._store_search(seen, settings.scorer, explorer, held_out)
+                    self._store_search(posed.seen, settings.scorer, explorer, final, held_out)
             raise
         finally:
             watch.close()
         with all_or_nothing(self):
-            self._store_search(seen, settings.scorer, explorer, held_out)
+            self._store_search(posed.seen, settings.scorer, explorer, final, held_out)
             if model is not None:
                 self.best_estimator_, self.refit_time_ = model, seconds
             watch.end()
         return self
-
-    def _check_parameters(self) -> SearchSettings:
-        """All parameters, or an error that names the wrong one."""
-        check.check_choice("multi_class", self.multi_class, check.MULTI_CLASS)
-        check.check_choice(
-            "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
-        )
-        check.check_choice("rule", self.rule, RULES)
-        check.check_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        check.check_bool("fit_intercept", self.fit_intercept)
-        check.check_bool("refit", self.refit)
-        check.check_tol(self.tol)
-        check.check_verbose(self.verbose)
-        check_class_weight(self.class_weight)
-        return SearchSettings(
-            kernel=check.check_kernel(self.kernel, self.degree, self.coef0),
-            grid=check_grid(self.ps, self.Cs, self.gammas, kernel=self.kernel),
-            splitter=check_splitter(self.cv),
-            scorer=check_scorer(self.scoring),
-            max_time=check.check_max_time(self.max_time),
-            cache_bytes=check.check_cache_size(self.cache_size),
-            threads=check.check_threads(self.n_jobs),
-        )
-
-    @property
-    def _shape(self) -> str:
-        """The shape of decision values that the final model has."""
-        return "ovr" if self.kernel == "linear" else self.decision_function_shape
-
-    def _model(self, coded: npt.NDArray[Any] | None = None) -> Any:
-        """The estimator of one cell but for p, C and gamma; for the numbers of classes if given."""
-        shared = {
-            "fit_intercept": self.fit_intercept,
-            "multi_class": self.multi_class,
-            "class_weight": self.class_weight,
-            "tol": self.tol,
-            "n_jobs": self.n_jobs,
-        }
-        if coded is not None and isinstance(self.class_weight, dict):
-            # Of every class: a split need not have those that the user names.
-            shared["class_weight"] = {
-                code: self.class_weight.get(label, 1.0) for code, label in enumerate(coded.tolist())
-            }
-        if self.kernel == "linear":
-            return LinearPSVC(**shared)
-        return PSVC(
-            kernel=self.kernel,
-            degree=self.degree,
-            coef0=self.coef0,
-            decision_function_shape=self.decision_function_shape,
-            cache_size=self.cache_size,
-            **shared,
-        )
-
-    def _refit(self, explorer: Explorer, given: Any, sample_weight: Any) -> Any:
-        """The model of the chosen cell and all rows, if it is asked for."""
-        if not self.refit:
-            return None
-        return explorer.fit_chosen(self._model(), given, sample_weight)
 
     def _store_search(
         self,
         seen: check.SeenFeatures,
         scorer: Any,
         explorer: Explorer,
+        final: FinalRows,
         held_out: tuple[Array, Calibration] | None,
     ) -> None:
         """Scores and choice of the search; nothing that an earlier fit left behind."""
-        for later in ("cross_val_decision_", "_calibration", "best_estimator_", "refit_time_"):
-            self.__dict__.pop(later, None)
+        for name in _NOT_ALWAYS:
+            self.__dict__.pop(name, None)
+        if final.preprocessor is not None:
+            self.preprocessor_ = final.preprocessor
         table, chosen = explorer.table, explorer.chosen
         seen.store(self)
         self.classes_ = explorer.problem.classes
@@ -419,6 +365,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def get_metadata_routing(self) -> Any:
         """Which metadata goes where: groups to the splitter, weights to the scorer.
+
+        The preprocessor gets what it requests.
 
         Returns
         -------
@@ -474,7 +422,10 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self, "best_estimator_")
-        return self._calibration.probabilities(self.best_estimator_._problem_decisions(X))
+        model = self.best_estimator_
+        if isinstance(model, Pipeline):
+            X, model = model[:-1].transform(X), model[-1]
+        return self._calibration.probabilities(model._problem_decisions(X))
 
     @available_if(_refitted("score"))
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:

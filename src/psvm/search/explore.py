@@ -35,9 +35,20 @@ _NEAR = 0.002
 _LEAST_RESERVE, _MOST_RESERVE = 0.2, 0.5
 
 
+def nothing_found(why: str) -> NothingFinished:
+    """The error of a search that ends too early."""
+    return NothingFinished(
+        f"The search was {why} before any cell was solved on all splits; raise max_time, or "
+        f"search fewer cells."
+    )
+
+
 @dataclass
 class Explorer:
-    """Solves cells with an engine, scores them in a table and keeps the answers of fine ones."""
+    """Solves cells with an engine, scores them in a table and keeps the answers of fine ones.
+
+    It ``began``, by ``time.monotonic``, and all of it may take ``max_time`` seconds.
+    """
 
     problem: SearchProblem
     engines: Engines
@@ -74,10 +85,7 @@ class Explorer:
         except SearchStopped as stopped:
             self.in_haste = True
             if not self.table.finished.any():
-                raise NothingFinished(
-                    f"The search was {stopped} before any cell was solved on all splits; raise "
-                    f"max_time, or search fewer cells."
-                ) from None
+                raise nothing_found(str(stopped)) from None
         except KeyboardInterrupt:
             if not (self.keep_when_interrupted and self.table.finished.any()):
                 raise
@@ -128,14 +136,14 @@ class Explorer:
         left = self.began + self.max_time - time.monotonic()
         return max(left, 0.5 * _LEAST_RESERVE * self.max_time)
 
-    def fit_chosen(self, model: Any, rows: Any, sample_weight: Any) -> Any:
-        """The model of the chosen cell and all rows (X, y), from what the search knows of it."""
+    def fit_chosen(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The model of the chosen cell and all rows, from what the search knows of it."""
         model.set_params(**self.table.grid.params[self.chosen], max_time=self.seconds_left)
         head = self.engines.search.head_start(self.chosen, self.problem.classes.size)
         if head is None:
-            model.fit(*rows, sample_weight=sample_weight)
+            model.fit(X, y, sample_weight=sample_weight)
         else:
-            model._fit_from(head, *rows, sample_weight, start=head)
+            model._fit_from(head, X, y, sample_weight, start=head)
         return model.set_params(max_time=None)
 
     def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:

@@ -25,9 +25,20 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FoldProblem:
-    """One binary problem of a split: its training rows in the order of X, labels and unit costs."""
+    """One binary problem of a split: its training rows, labels and unit costs.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows of X.
+    of_train : ndarray of int
+        Their numbers among the training rows of the split.
+    y, cost : ndarray of float
+        Sign, and cost at C = 1, of every one.
+    """
 
     rows: Rows
+    of_train: Rows
     y: Array
     cost: Array
 
@@ -59,9 +70,9 @@ class Fold:
         found = []
         for signs in problem_signs(self.classes.size, multi_class):
             y = signs[self.codes].astype(np.float64)
-            taking_part = (y != 0.0) & (self.cost > 0.0)
+            of_train = np.flatnonzero((y != 0.0) & (self.cost > 0.0))
             found.append(
-                FoldProblem(self.train[taking_part], y[taking_part], self.cost[taking_part])
+                FoldProblem(self.train[of_train], of_train, y[of_train], self.cost[of_train])
             )
         return found
 
@@ -96,11 +107,11 @@ def make_fold(
     return Fold(train, test, labels.classes, labels.codes, labels.cost)
 
 
-def row_order(codes: npt.NDArray[np.int32], folds: Sequence[Fold]) -> Rows:
-    """The order of the rows in which the problems of the splits are few ranges."""
-    held_out = np.zeros((codes.size, len(folds)), dtype=np.bool_)
-    for number, fold in enumerate(folds):
-        held_out[fold.test, number] = True
+def row_order(codes: npt.NDArray[np.int32], tests: Sequence[Rows]) -> Rows:
+    """The order of rows in which the problems of splits that hold out ``tests`` are few ranges."""
+    held_out = np.zeros((codes.size, len(tests)), dtype=np.bool_)
+    for number, test in enumerate(tests):
+        held_out[test, number] = True
     kinds = np.unique(np.packbits(held_out, axis=1), axis=0, return_inverse=True)[1]
     return np.lexsort((kinds.ravel(), codes)).astype(np.int64)
 

@@ -63,13 +63,13 @@ def empty_matrix(n: int, dtype: Any) -> Gram:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """How many Gram matrices are kept at once, and whether the distances are, too."""
+    """How many Gram matrices are kept at once, and how many matrices of distances."""
 
     buffers: int
-    distances: bool
+    distances: int
 
     @classmethod
-    def within(cls, limit: float, n: int, wanted: int, distances: bool) -> MemoryPlan | None:
+    def within(cls, limit: float, n: int, wanted: int, distances: int) -> MemoryPlan | None:
         """The fastest plan of at most ``limit`` bytes; None if no matrix fits.
 
         Distances are given up before matrices, without which threads would be idle.
@@ -77,9 +77,9 @@ class MemoryPlan:
         matrices = int(limit // (4.0 * n * _stride(n, 4)))
         if matrices < 1:
             return None
-        if distances and matrices > wanted:
-            return cls(wanted, True)
-        return cls(min(wanted, matrices), False)
+        if distances and matrices >= wanted + distances:
+            return cls(wanted, distances)
+        return cls(min(wanted, matrices), 0)
 
     def bytes(self, n: int) -> float:
         """What the matrices of float32 over n rows take."""

@@ -1,8 +1,10 @@
 """The search on shared Gram matrices: tasks (width, split, binary problem), one thread each.
 
-Widths come one after the other. The first thread that needs a Gram matrix builds it, in a buffer
-that the last task of an earlier width has left, unless it is still there; where no matrix is
-stored, no task waits. A task follows its path over p and C in C++ without the interpreter's lock.
+A Gram matrix is that of a width and of prepared rows, which all splits share or, behind a
+preprocessor, each has its own of. Widths come one after the other. The first thread that needs a
+matrix builds it, in a buffer that the last task of an earlier one has left, unless it is still
+there; where none is stored, no task waits. A task follows its path over p and C in C++ without the
+interpreter's lock.
 Solutions are remembered: a cell that is solved again starts from its own, and the final fit from
 the mean of the splits.
 """
@@ -23,16 +25,20 @@ from psvm import _core
 from psvm.estimators.starts import HeadStart
 from psvm.rows.sizes import SMALL
 from psvm.search.board import FoldAnswers, Listener
-from psvm.search.folds import Array, Fold, FoldProblem, Rows, ranges_of
+from psvm.search.folds import Array, FoldProblem, Rows, ranges_of
 from psvm.search.gram import Gram, GramSource, empty_matrix
-from psvm.search.problem import SearchProblem
+from psvm.search.problem import PreparedRows, SearchProblem
 from psvm.search.watch import SearchStopped
 from psvm.solvers.new_threads import starting_threads
 
 # Seconds between two looks of the main thread at signals and progress.
 _LOOK = 0.05
-# The width of memory without a matrix.
-_NO_WIDTH = -1
+# Which matrix: the number of its width, and that of its rows.
+_Which = tuple[int, int]
+# One of the times that it is in use, until all tasks of this turn are done.
+_Turn = tuple[_Which, int]
+# That of memory without a matrix.
+_NONE: _Which = (-1, -1)
 # Tasks per width up to which the last is cut in two (5 splits: spambase a tenth faster).
 _FEW_TASKS = 16
 # Cells that are followed on one split before the next split, where time is limited: every stretch
@@ -49,9 +55,9 @@ class _HeldOut:
     back: Rows  # from places to the order of the split
 
     @classmethod
-    def of(cls, fold: Fold, place: Rows) -> _HeldOut:
-        in_order = np.argsort(place[fold.test])
-        rows = np.ascontiguousarray(place[fold.test][in_order])
+    def of(cls, places: Rows) -> _HeldOut:
+        in_order = np.argsort(places)
+        rows = np.ascontiguousarray(places[in_order])
         return cls(rows, ranges_of(rows), np.argsort(in_order))
 
 
@@ -67,9 +73,10 @@ class _PlacedProblem:
     held_out: _HeldOut
 
     @classmethod
-    def of(cls, problem: FoldProblem, held_out: _HeldOut, place: Rows) -> _PlacedProblem:
-        at = np.argsort(place[problem.rows])
-        train = np.ascontiguousarray(place[problem.rows][at])
+    def of(cls, problem: FoldProblem, held_out: _HeldOut, places: Rows) -> _PlacedProblem:
+        """``places`` are those of the training rows of the split."""
+        at = np.argsort(places[problem.of_train])
+        train = np.ascontiguousarray(places[problem.of_train][at])
         return cls(
             problem.rows[at],
             train,
@@ -82,15 +89,16 @@ class _PlacedProblem:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """The kernel of one width: a matrix, or points that entries are computed from."""
+    """A kernel: a matrix and the memory it is part of, or points to compute entries from."""
 
     matrix: Gram | None
+    memory: Gram | None
     points: Any
 
 
 @dataclass(frozen=True)
 class _Task:
-    gamma: int
+    turn: _Turn  # of the kernels
     split: int
     number: int  # of the binary problem
     placed: _PlacedProblem
@@ -128,62 +136,77 @@ class GramSearch:
     Parameters
     ----------
     problem : SearchProblem
-    source : GramSource
-        Over the rows of X in the order ``order``.
-    order : ndarray of int
-        The row of X at each place of the Gram matrix.
+    sources : sequence of GramSource
+        One for each of the prepared rows of the problem, over these in the order of ``orders``.
+    orders : sequence of ndarray of int
+        Which of the prepared rows is at each place of the Gram matrix.
     effort : Effort
     """
 
     def __init__(
-        self, problem: SearchProblem, source: GramSource, order: Rows, effort: Effort
+        self,
+        problem: SearchProblem,
+        sources: Sequence[GramSource],
+        orders: Sequence[Rows],
+        effort: Effort,
     ) -> None:
-        self._source, self._order, self._effort = source, order, effort
-        self._grid, self._folds = problem.grid, problem.folds
+        self._sources, self._orders, self._effort = sources, orders, effort
+        self._size, self._grid, self._folds = problem.size, problem.grid, problem.folds
         self._fit_intercept = problem.fit_intercept
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
-        self._placed = [
-            [_PlacedProblem.of(problem, held_out, place) for problem in own]
-            for held_out, own in zip(
-                [_HeldOut.of(fold, place) for fold in self._folds], problem.problems, strict=True
-            )
-        ]
-        self._free: list[tuple[Gram, int]] = []  # with the width whose matrix is in it
+        self._splits = [own.splits for own in problem.prepared]
+        placed: dict[int, list[_PlacedProblem]] = {}
+        for own, order in zip(problem.prepared, orders, strict=True):
+            placed |= _placed(problem, own, order)
+        self._placed = [placed[split] for split in range(len(self._folds))]
+        self.cancel = _core.Cancel()
+        self._free: list[tuple[Gram, _Which]] = []  # with the matrix that is in it
         self._made = 0
         self._solved: dict[tuple[int, int, int], Array] = {}  # alpha by cell, split and problem
 
     @property
     def exact(self) -> bool:
         """Not of a small set, whose whole fits are polished to the last digits."""
-        return self._source.size > SMALL
+        return self._size > SMALL
 
     def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
         """Solve the path of cells of every width, in the order given, to the relative gap ``tol``.
 
         Cells whose solutions are remembered start from them. Any error stops the tasks under way.
         """
-        self._source.cancel = _core.Cancel()
+        self.cancel = _core.Cancel()
+        for source in self._sources:
+            source.cancel = self.cancel
         answers = {
             gamma: [
-                FoldAnswers.empty(cells, self._source.size, fold, len(own))
+                FoldAnswers.empty(cells, self._size, fold, len(own))
                 for fold, own in zip(self._folds, self._placed, strict=True)
             ]
             for gamma, cells in paths.items()
         }
-        last = len(self._placed) - 1
         limited = listener.end < np.inf
         # A problem on all splits, then the next: its part of the matrix is still in cache. If time
         # may be up before the end, some cells on all splits and then the next cells, or none would
-        # be finished by then.
+        # be finished by then: in turns, where the splits have rows of their own.
         tasks = deque(
-            _Task(gamma, split, number, own[number], answers[gamma][split], part)
+            _Task(
+                ((gamma, rows), turn if len(self._splits) > 1 else 0),
+                split,
+                number,
+                placed,
+                answers[gamma][split],
+                part,
+            )
             for gamma, cells in paths.items()
-            for stretch in (self._stretches(cells) if limited else [None])
-            for number in range(max(len(own) for own in self._placed))
-            for split, own in enumerate(self._placed)
-            if number < len(own)
-            for part in ([stretch] if stretch else self._parts(gamma, len(cells), split == last))
+            for turn, stretch in enumerate(self._stretches(cells) if limited else [None])
+            for rows, splits in enumerate(self._splits)
+            for number in range(max(len(self._placed[split]) for split in splits))
+            for split in splits
+            for placed in self._placed[split][number : number + 1]
+            for part in (
+                [stretch]
+                if stretch
+                else self._parts((gamma, rows), len(cells), split == splits[-1])
+            )
         )
         crew = _Crew(self, tasks, tol, listener.on_cells)
         told: set[int] = set()
@@ -195,7 +218,7 @@ class GramSearch:
                     told.add(gamma)
                     listener.on_width(gamma, answers.pop(gamma))
         except BaseException as error:
-            self._source.cancel.set()
+            self.cancel.set()
             crew.join()
             if isinstance(error, KeyboardInterrupt | SearchStopped):
                 for gamma in sorted(answers):
@@ -217,58 +240,63 @@ class GramSearch:
         # Those of large C take longest, sometimes more time than there is.
         return [part for _, part in sorted(found, key=lambda placed: placed[0])]
 
-    def _parts(self, gamma: int, cells: int, of_last_split: bool) -> list[slice]:
+    def _parts(self, which: _Which, cells: int, of_last_split: bool) -> list[slice]:
         """The path of a problem in the parts that are solved on their own.
 
         Until the last task of a width is done its matrix is in use, and other threads wait: that
         task is cut in two where there are few. Not by the number of threads: a part starts cold,
-        and scores are not to depend on ``n_jobs`` in the last digits.
+        and scores are not to depend on ``n_jobs`` in the last digits. Nobody waits where splits
+        have matrices of their own.
         """
-        tasks = sum(len(own) for own in self._placed)
-        if of_last_split and tasks <= _FEW_TASKS and cells > 1 and self.stores(gamma):
+        tasks = sum(len(own) for own in self._placed) if len(self._sources) == 1 else _FEW_TASKS + 1
+        if of_last_split and tasks <= _FEW_TASKS and cells > 1 and self.stores(which):
             cut = min(-(-2 * cells // 3), cells - 1)  # later cells, with large C or p, take longer
             return [slice(cut, cells), slice(0, cut)]
         return [slice(0, cells)]
 
-    def stores(self, gamma: int) -> bool:
-        """Whether a width needs memory for its Gram matrix."""
-        return self._source.stores(self._grid.gammas[gamma])
+    def stores(self, which: _Which) -> bool:
+        """Whether a kernel needs memory for its Gram matrix."""
+        gamma, rows = which
+        return self._sources[rows].stores(self._grid.gammas[gamma])
 
-    def buffer(self, gamma: int) -> tuple[Gram, bool] | None:
-        """Memory for the matrix of a width, and whether it is there already. Not thread-safe.
+    def buffer(self, which: _Which) -> tuple[Gram, bool] | None:
+        """Memory for a matrix, and whether it is there already. Not thread-safe.
 
         None if all memory is in use.
         """
-        for place, (gram, of) in enumerate(self._free):
-            if of == gamma:
+        for place, (memory, held) in enumerate(self._free):
+            if held == which:
                 del self._free[place]
-                return gram, True
+                return memory, True
         if self._free:
             return self._free.pop()[0], False
         if self._made < self._effort.buffers:
             self._made += 1
-            return empty_matrix(self._source.size, self._source.dtype), False
+            largest = max(source.size for source in self._sources)
+            return empty_matrix(largest, self._sources[0].dtype), False
         return None
 
-    def give_back(self, gram: Gram, gamma: int) -> None:
-        """The matrix of a width is not needed now. Not thread-safe."""
-        self._free.append((gram, gamma))
+    def give_back(self, memory: Gram, which: _Which) -> None:
+        """The matrix in this memory is not needed now. Not thread-safe."""
+        self._free.append((memory, which))
 
-    def build(self, gamma: int, memory: tuple[Gram, bool] | None, threads: int) -> _Kernel:
-        """The kernel of a width, with its matrix in ``memory`` if it is stored."""
-        width = self._grid.gammas[gamma]
-        if memory is None:
-            return _Kernel(None, self._source.points(width))
-        gram, filled = memory
+    def build(self, which: _Which, room: tuple[Gram, bool] | None, threads: int) -> _Kernel:
+        """A kernel, with its matrix in the memory of ``room`` if it is stored."""
+        gamma, rows = which
+        width, source = self._grid.gammas[gamma], self._sources[rows]
+        if room is None:
+            return _Kernel(None, None, source.points(width))
+        memory, filled = room
+        matrix = memory[: source.size, : source.size]
         if not filled:
-            self._source.fill(width, gram, threads)
-        return _Kernel(gram, None)
+            source.fill(width, matrix, threads)
+        return _Kernel(matrix, memory, None)
 
     def head_start(self, cell: int, n_classes: int) -> HeadStart | None:
         """What is known of the fit of a cell to all rows; None if it is not remembered."""
         if any(fold.classes.size < n_classes for fold in self._folds):
             return None
-        total = np.zeros((len(self._placed[0]), self._source.size))
+        total = np.zeros((len(self._placed[0]), self._size))
         times = np.zeros_like(total)
         for split, own in enumerate(self._placed):
             for number, placed in enumerate(own):
@@ -277,10 +305,12 @@ class GramSearch:
                     return None
                 total[number, placed.rows] += alpha
                 times[number, placed.rows] += 1.0
-        gamma = self._grid.gamma_number[cell]
-        own_entries = self._source.rounds(self._grid.gammas[gamma])
-        gram = next((gram for gram, of in self._free if of == gamma and own_entries), None)
-        return HeadStart(total / np.maximum(times, 1.0), self._order, gram)
+        start, gram = total / np.maximum(times, 1.0), None
+        gamma = int(self._grid.gamma_number[cell])
+        # Rows of a split are prepared for that split: their matrix is not that of the final fit.
+        if len(self._sources) == 1 and self._sources[0].rounds(self._grid.gammas[gamma]):
+            gram = next((memory for memory, held in self._free if held == (gamma, 0)), None)
+        return HeadStart(start, self._orders[0], gram)
 
     def solve(
         self, task: _Task, kernel: _Kernel, tol: float, on_cells: Callable[[int], None]
@@ -310,7 +340,7 @@ class GramSearch:
             ),
             starts=starts if len(starts) == len(cells) else None,
             on_cells=on_cells,
-            cancel=self._source.cancel,
+            cancel=self.cancel,
         )
         if self._effort.remembers:
             for cell, alpha in zip(cells, outcome["alpha"], strict=False):
@@ -326,6 +356,21 @@ class GramSearch:
         )
 
 
+def _placed(
+    problem: SearchProblem, own: PreparedRows, order: Rows
+) -> dict[int, list[_PlacedProblem]]:
+    """The binary problems of the splits of some rows, by places in the Gram matrix."""
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    found = {}
+    for split, train, test in zip(own.splits, own.train, own.test, strict=True):
+        held_out = _HeldOut.of(place[test])
+        found[split] = [
+            _PlacedProblem.of(one, held_out, place[train]) for one in problem.problems[split]
+        ]
+    return found
+
+
 class _Crew:
     """The threads of one run and what they share."""
 
@@ -338,11 +383,11 @@ class _Crew:
     ) -> None:
         self._search, self._tasks, self._tol, self._on_cells = search, tasks, tol, on_cells
         self._changed = Condition()
-        self._left: dict[int, int] = {}
+        self._left: dict[_Turn, int] = {}
         for task in tasks:
-            self._left[task.gamma] = self._left.get(task.gamma, 0) + 1
-        self._kernels: dict[int, _Kernel] = {}
-        self._building: int | None = None
+            self._left[task.turn] = self._left.get(task.turn, 0) + 1
+        self._kernels: dict[_Turn, _Kernel] = {}
+        self._building: _Turn | None = None
         self._busy = 0
         self._failure: BaseException | None = None
         self._workers: list[Thread] = []
@@ -367,14 +412,16 @@ class _Crew:
     def finished(self) -> set[int]:
         """The widths all of whose tasks are done."""
         with self._changed:
-            return {gamma for gamma, left in self._left.items() if left == 0}
+            return {gamma for (gamma, _), _ in self._left} - {
+                gamma for ((gamma, _), _), left in self._left.items() if left
+            }
 
     def join(self) -> None:
         for worker in self._workers:
             if worker.ident is not None:  # an interrupt may come before it is started
                 worker.join()
-        for gamma in list(self._kernels):
-            self._release(gamma)
+        for turn in list(self._kernels):
+            self._release(turn)
 
     def _work(self) -> None:
         try:
@@ -389,50 +436,51 @@ class _Crew:
         """The next thing to do, once there is one; None when there will be nothing more."""
         with self._changed:
             while True:
-                if not self._tasks or self._failure or self._search._source.cancel.is_set():
+                if not self._tasks or self._failure or self._search.cancel.is_set():
                     return None
-                gamma = self._tasks[0].gamma
-                if gamma in self._kernels:
+                turn = self._tasks[0].turn
+                which, _ = turn
+                if turn in self._kernels:
                     task = self._tasks.popleft()
                     self._busy += 1
                     return lambda: self._solve(task)
                 if self._building is None:
-                    stored = self._search.stores(gamma)
-                    memory = self._search.buffer(gamma) if stored else None
-                    if memory is not None or not stored:
-                        self._building = gamma
+                    stored = self._search.stores(which)
+                    room = self._search.buffer(which) if stored else None
+                    if room is not None or not stored:
+                        self._building = turn
                         # Alone, it may use the threads of those who wait for it.
                         threads = self._size - self._busy
-                        return lambda: self._build(gamma, memory, threads)
+                        return lambda: self._build(turn, room, threads)
                 self._changed.wait(0.1)
 
-    def _build(self, gamma: int, memory: tuple[Gram, bool] | None, threads: int) -> None:
+    def _build(self, turn: _Turn, room: tuple[Gram, bool] | None, threads: int) -> None:
         built = None
         try:
-            built = self._search.build(gamma, memory, threads)
+            built = self._search.build(turn[0], room, threads)
         except InterruptedError:
             pass  # cancelled
         finally:
             with self._changed:
                 self._building = None
                 if built is not None:
-                    self._kernels[gamma] = built
-                elif memory is not None:
-                    self._search.give_back(memory[0], _NO_WIDTH)
+                    self._kernels[turn] = built
+                elif room is not None:
+                    self._search.give_back(room[0], _NONE)
                 self._changed.notify_all()
 
-    def _release(self, gamma: int) -> None:
-        matrix = self._kernels.pop(gamma).matrix
-        if matrix is not None:
-            self._search.give_back(matrix, gamma)
+    def _release(self, turn: _Turn) -> None:
+        memory = self._kernels.pop(turn).memory
+        if memory is not None:
+            self._search.give_back(memory, turn[0])
 
     def _solve(self, task: _Task) -> None:
         try:
-            self._search.solve(task, self._kernels[task.gamma], self._tol, self._on_cells)
+            self._search.solve(task, self._kernels[task.turn], self._tol, self._on_cells)
         finally:
             with self._changed:
                 self._busy -= 1
-                self._left[task.gamma] -= 1
-                if self._left[task.gamma] == 0:
-                    self._release(task.gamma)
+                self._left[task.turn] -= 1
+                if self._left[task.turn] == 0:
+                    self._release(task.turn)
                     self._changed.notify_all()

@@ -104,13 +104,7 @@ def check_grid(ps: Any, Cs: Any, gammas: Any, *, kernel: Any) -> AskedGrid:
     if is_count(gammas):
         return AskedGrid(exponents, costs, check_count("gammas", gammas))
     widths = [gammas] if isinstance(gammas, str) else _listed("gammas", gammas)
-    return AskedGrid(exponents, costs, [_checked_width(gamma) for gamma in widths])
-
-
-def _checked_width(gamma: Any) -> float | str:
-    if isinstance(gamma, str):
-        return check.check_choice("gammas", gamma, ("scale", "auto"))
-    return check.check_number("gammas", gamma, 0.0)
+    return AskedGrid(exponents, costs, [check.check_gamma(gamma, "gammas") for gamma in widths])
 
 
 def _refuse_twins(name: str, values: Sequence[float]) -> None:

@@ -2,16 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from psvm.mathematics.cached import cached_property
 from psvm.rows.kernel import Kernel
-from psvm.search.folds import Array, Fold, FoldProblem
+from psvm.search.folds import Array, Fold, FoldProblem, Rows
 from psvm.search.grid import Grid
+
+
+@dataclass(frozen=True)
+class PreparedRows:
+    """Rows as the kernel takes them, and the splits that are solved on them.
+
+    All splits share the rows as they are given. A preprocessor that is fitted to the training rows
+    of a split makes rows that only this split can use.
+
+    Attributes
+    ----------
+    X : array or CSR matrix
+        The rows; for a precomputed kernel the square matrix.
+    rows : ndarray of int
+        Which rows of the search they are.
+    splits : list of int
+        The splits.
+    train, test : list of ndarray of int
+        Where the training and the held-out rows of each of these splits are.
+    """
+
+    X: Any
+    rows: Rows
+    splits: list[int]
+    train: list[Rows]
+    test: list[Rows]
+
+    @classmethod
+    def shared(cls, X: Any, folds: Sequence[Fold]) -> PreparedRows:
+        """All rows as they are, for all splits."""
+        return cls(
+            X,
+            np.arange(X.shape[0], dtype=np.int64),
+            list(range(len(folds))),
+            [fold.train for fold in folds],
+            [fold.test for fold in folds],
+        )
+
+    @classmethod
+    def of_split(cls, split: int, fold: Fold, train: Any, test: Any) -> PreparedRows:
+        """The training rows of one split, then those that it holds out."""
+        some_sparse = sp.issparse(train) or sp.issparse(test)
+        n = fold.train.size
+        return cls(
+            sp.vstack([train, test], format="csr") if some_sparse else np.vstack([train, test]),
+            np.concatenate([fold.train, fold.test]),
+            [split],
+            [np.arange(n, dtype=np.int64)],
+            [np.arange(n, n + fold.test.size, dtype=np.int64)],
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.rows.size
 
 
 @dataclass(frozen=True)
@@ -22,8 +79,8 @@ class SearchProblem:
     ----------
     kernel : Kernel
         The kernel, of any width.
-    X : array or CSR matrix
-        The rows; for a precomputed kernel the square matrix.
+    prepared : list of PreparedRows
+        What the kernel is computed from, for all splits or for each of them.
     codes : ndarray of int32
         The number of the class of every row.
     classes : ndarray
@@ -37,7 +94,7 @@ class SearchProblem:
     """
 
     kernel: Kernel
-    X: Any
+    prepared: list[PreparedRows]
     codes: npt.NDArray[np.int32]
     classes: npt.NDArray[Any]
     weight: Array
@@ -53,8 +110,18 @@ class SearchProblem:
 
     @property
     def precomputed(self) -> bool:
-        """Whether X is a kernel matrix, whose columns follow the training rows."""
+        """Whether the rows are a kernel matrix, whose columns follow the training rows."""
         return self.kernel.function == "precomputed"
+
+    def rows_of(self, split: int) -> tuple[Any, Any]:
+        """Training and held-out rows, cut to training columns for a precomputed kernel."""
+        own = next(prepared for prepared in self.prepared if split in prepared.splits)
+        number = own.splits.index(split)
+        train, test = own.train[number], own.test[number]
+        if not self.precomputed:
+            return own.X[train], own.X[test]
+        columns = own.X[:, train]
+        return columns[train], columns[test]
 
     @cached_property
     def problems(self) -> list[list[FoldProblem]]:

@@ -1,4 +1,7 @@
-"""Metadata of a search: groups go to the splitter, weights to the scorer."""
+"""Metadata of a search: groups go to the splitter, weights to the scorer.
+
+The preprocessor is given what it requests, and nothing unless routing is enabled.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,24 @@ def router_of(estimator: Any, splitter: Any, scorer: Any) -> Any:
     to_scorer.add(caller="score", callee="score")
     router = MetadataRouter(owner=type(estimator).__name__).add_self_request(estimator)
     router.add(splitter=splitter, method_mapping=to_splitter)
+    if estimator.preprocessor is not None:
+        in_fit = MethodMapping().add(caller="fit", callee=_fit_of(estimator.preprocessor))
+        router.add(preprocessor=estimator.preprocessor, method_mapping=in_fit)
     return router.add(scorer=scorer, method_mapping=to_scorer)
+
+
+def _fit_of(preprocessor: Any) -> str:
+    return "fit_transform" if hasattr(preprocessor, "fit_transform") else "fit"
+
+
+def routed_to_preprocessor(
+    estimator: Any, sample_weight: Any, params: dict[str, Any]
+) -> dict[str, Any]:
+    """Metadata of ``fit`` for the fits of the preprocessor."""
+    if not _routing_enabled():
+        return {}
+    routed = process_routing(estimator, "fit", sample_weight=sample_weight, **params)
+    return dict(routed.preprocessor[_fit_of(estimator.preprocessor)])
 
 
 def routed_in_fit(

@@ -18,7 +18,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from psvm import _core
 from psvm.search.board import FoldAnswers, Listener
-from psvm.search.folds import Fold
 from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
 from psvm.solvers.ledger import Status
@@ -68,12 +67,13 @@ class RowSearch:
         listener: Listener,
     ) -> None:
         """Follow a path on every split, p after p: an early end leaves cells that all have."""
-        p, folds = self._problem.grid.p, self._problem.folds
-        models = [clone(self._model).set_params(tol=tol, warm_start=True) for _ in folds]
+        p = self._problem.grid.p
+        model = clone(self._model).set_params(tol=tol, warm_start=True)
+        models = [clone(model) for _ in self._problem.folds]
         for _, same_p in groupby(enumerate(cells), lambda placed: p[placed[1]]):
             part = list(same_p)
-            for split, (fold, model) in enumerate(zip(folds, models, strict=True)):
-                train, test = self._rows(fold)
+            for split, model in enumerate(models):
+                train, test = self._problem.rows_of(split)
                 for place, cell in part:
                     if np.isfinite(listener.end):
                         left = listener.end - time.monotonic()
@@ -82,14 +82,6 @@ class RowSearch:
                     for _ in self._problem.problems[split]:
                         listener.on_cells(1)
                     listener.on_wait()
-
-    def _rows(self, fold: Fold) -> tuple[Any, Any]:
-        """Training and held-out rows, cut to training columns for a precomputed kernel."""
-        X = self._problem.X
-        if not self._problem.precomputed:
-            return X[fold.train], X[fold.test]
-        columns = X[:, fold.train]
-        return columns[fold.train], columns[fold.test]
 
     def _fit(
         self,
@@ -113,11 +105,9 @@ class RowSearch:
         if Status.MAX_TIME in model.status_:
             raise SearchStopped("stopped by max_time")
         held_out, own = model._problem_decisions(test), model._problem_decisions(train)
-        among = np.full(searched.size, -1)
-        among[fold.train] = np.arange(fold.train.size)
         for number, problem in enumerate(problems):
             # A row is a support vector where it has slack, or is on the margin.
-            margin = problem.y * own[among[problem.rows], number]
+            margin = problem.y * own[problem.of_train, number]
             answers.add(
                 slice(place, place + 1),
                 number,

@@ -10,8 +10,11 @@ from typing import Any
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
+from psvm.estimators import validation as check
+from psvm.estimators.labels import check_class_weight
 from psvm.rows.kernel import Kernel
-from psvm.search.grid import AskedGrid
+from psvm.search.grid import AskedGrid, check_grid
+from psvm.search.table import RULES
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,48 @@ class SearchSettings:
     max_time: float | None
     cache_bytes: float
     threads: int
+
+
+def check_settings(search: Any) -> SearchSettings:
+    """All parameters of a search, or an error that names the wrong one."""
+    check.check_choice("multi_class", search.multi_class, check.MULTI_CLASS)
+    check.check_choice("decision_function_shape", search.decision_function_shape, check.MULTI_CLASS)
+    check.check_choice("rule", search.rule, RULES)
+    check.check_choice("on_interrupt", search.on_interrupt, ("raise", "keep"))
+    check.check_bool("fit_intercept", search.fit_intercept)
+    check.check_bool("refit", search.refit)
+    check.check_tol(search.tol)
+    check.check_verbose(search.verbose)
+    check_class_weight(search.class_weight)
+    check_preprocessor(search.preprocessor, search.kernel)
+    return SearchSettings(
+        kernel=check.check_kernel(search.kernel, search.degree, search.coef0),
+        grid=check_grid(search.ps, search.Cs, search.gammas, kernel=search.kernel),
+        splitter=check_splitter(search.cv),
+        scorer=check_scorer(search.scoring),
+        max_time=check.check_max_time(search.max_time),
+        cache_bytes=check.check_cache_size(search.cache_size),
+        threads=check.check_threads(search.n_jobs),
+    )
+
+
+def check_preprocessor(preprocessor: Any, kernel: Any) -> None:
+    """Refuse what is no transformer, and one for a kernel matrix."""
+    if preprocessor is None:
+        return
+    usable = not isinstance(preprocessor, type) and all(
+        hasattr(preprocessor, method) for method in ("fit", "transform", "get_params")
+    )
+    if not usable:
+        raise ValueError(
+            f"`preprocessor` must be a transformer, or a Pipeline of transformers, with `fit` and "
+            f"`transform`, or None, got {preprocessor!r}; the classifier itself is no part of it."
+        )
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ValueError(
+            "`preprocessor` makes rows, and kernel='precomputed' takes a matrix of kernel values; "
+            "use a kernel by name, a callable, or preprocessor=None."
+        )
 
 
 def check_splitter(cv: Any) -> Callable[[Any], Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 RULES = ("best", "one_se")
 # Scores that differ by less are equal: sums of the same numbers in another order.
-_EQUAL = 1e-12
+EQUAL = 1e-12
 
 
 class ScoreTable:
@@ -53,15 +55,7 @@ class ScoreTable:
         "one_se" is the fewest support vectors among the cells whose mean score is within one
         standard error of the best one's; among equals the highest score.
         """
-        mean, cells = self.mean, np.flatnonzero(self.finished)
-        supports = self.n_support.mean(axis=1)
-        top = cells[mean[cells] >= mean[cells].max() - _EQUAL]
-        leader = min(top, key=lambda c: (supports[c], c))
-        if rule == "best" or self.score.shape[1] < 2:
-            return int(leader)
-        error = self.score[leader].std(ddof=1) / np.sqrt(self.score.shape[1])
-        near = cells[mean[cells] >= mean[leader] - error - _EQUAL]
-        return int(min(near, key=lambda c: (supports[c], -mean[c], c)))
+        return choose(rule, self.score, self.n_support.mean(axis=1))
 
     def near_best(self, distance: float) -> list[int]:
         """The finished cells whose mean score is within ``distance`` of the best."""
@@ -91,6 +85,36 @@ class ScoreTable:
         results["mean_n_support"] = self.n_support.mean(axis=1)
         results["max_dual_gap"] = self.gap.max(axis=1)
         return results
+
+
+def choose(rule: str, score: Array, n_support: Array) -> int:
+    """The cell that a rule chooses by the scores of cells and splits, see `ScoreTable.best`."""
+    mean = score.mean(axis=1)
+    cells = np.flatnonzero(np.isfinite(mean))
+    top = cells[mean[cells] >= mean[cells].max() - EQUAL]
+    leader = int(min(top, key=lambda c: (n_support[c], c)))
+    if rule == "best":
+        return leader
+    near = within_one_error(score, leader)
+    return int(min(near, key=lambda c: (n_support[c], -mean[c], c)))
+
+
+def standard_error(score: Array, cell: int) -> float:
+    """That of the mean score of a cell; 0 where there is one split, which tells of none."""
+    splits = score.shape[1]
+    return float(score[cell].std(ddof=1) / np.sqrt(splits)) if splits > 1 else 0.0
+
+
+def within_one_error(score: Array, leader: int) -> npt.NDArray[np.intp]:
+    """The finished cells whose mean score is within one standard error of the leader's."""
+    mean, least = score.mean(axis=1), score[leader].mean() - standard_error(score, leader)
+    return np.flatnonzero(np.isfinite(mean) & (mean >= least - EQUAL))
+
+
+def split_scores(results: Mapping[str, Any]) -> Array:
+    """The scores of cells and splits in ``cv_results_``."""
+    splits = sum(1 for key in results if re.fullmatch(r"split\d+_test_score", key))
+    return np.column_stack([results[f"split{split}_test_score"] for split in range(splits)])
 
 
 def warn_of_scores(table: ScoreTable) -> None:

@@ -38,5 +38,25 @@ TEST(row_hashes, strides_do_not_matter) {
   CHECK(a[0] != a[1]);
 }
 
+TEST(row_hashes, groups_are_numbered_by_their_first_members) {
+  const std::vector<std::uint64_t> hashes = {7, 0, 7, 3, 0, 0, 9};
+  std::vector<index_t> group(hashes.size());
+  const auto first = group_equal(hashes.data(), 7, group.data());
+  CHECK((first == std::vector<index_t>{0, 1, 3, 6}));
+  CHECK((group == std::vector<index_t>{0, 1, 0, 2, 1, 1, 3}));
+  CHECK(group_equal(hashes.data(), 0, group.data()).empty());
+}
+
+TEST(row_hashes, hashes_that_share_their_places_are_told_apart) {
+  // Multiples of 2^48, and as many of 1, each twice: their high bits, or low ones, are few.
+  std::vector<std::uint64_t> hashes;
+  for (int twice = 0; twice < 2; ++twice)
+    for (std::uint64_t i = 0; i < 3000; ++i) hashes.push_back(i % 2 ? i << 48 : i);
+  std::vector<index_t> group(hashes.size());
+  const auto first = group_equal(hashes.data(), 6000, group.data());
+  CHECK_EQUAL(first.size(), std::size_t{3000});
+  for (std::size_t i = 0; i < 6000; ++i) CHECK_EQUAL(group[i], static_cast<index_t>(i % 3000));
+}
+
 }  // namespace
 }  // namespace psvm

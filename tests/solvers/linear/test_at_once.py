@@ -9,7 +9,7 @@ import numpy as np
 import oracle
 import pytest
 import scipy.sparse as sp
-from linear_referee import check_solutions
+from linear_referee import check_solutions, weights_of
 from small_data import blobs, noisy
 
 from psvm import LinearPSVC, _core
@@ -64,7 +64,7 @@ def test_many_classes_are_one_call(p, multi_class, heard, calls):
     one, two = (LinearPSVC(p, multi_class=multi_class, n_jobs=k).fit(X, y) for k in (1, 2))
     check_solutions(two, heard)
     assert len(calls) == 2
-    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(weights_of(one)[0], weights_of(two)[0])
     assert one.n_support_.tolist() == two.n_support_.tolist()
     reached = np.any([s.alpha > 0 for s in heard.solutions], axis=0)
     assert one.n_support_.tolist() == [int(np.sum(reached & (y == c))) for c in one.classes_]
@@ -183,3 +183,17 @@ def test_the_certificate_of_sums(p, hard):
     if hard:
         assert certify(smallest_margin=0.9)[0][3] == np.inf
         assert certify(margin_error=0.6)[0][3] == 1.0
+
+
+@pytest.mark.parametrize(("n", "d", "seed"), [(600, 250, 0), (1000, 250, 2), (1500, 400, 3)])
+def test_newton_goes_on_where_coordinates_have_ended(n, d, seed):
+    """Separable classes: the rows with alpha > 0 are known, and not found again one by one."""
+    rng = np.random.default_rng(seed)
+    X = (rng.integers(0, 256, (n, d)) * (rng.random((n, d)) < 0.2)).astype(np.float64)
+    side = X @ rng.standard_normal(d)
+    kept = np.abs(side) > np.quantile(np.abs(side), 0.3)
+    model = LinearPSVC(p=2.0, n_jobs=1).fit(X[kept], side[kept] > 0.0)
+    solvers = [record["solver"] for record in model.history_[0]]
+    assert solvers[0] == "coordinate_descent"
+    assert 0 < solvers.count("semismooth_newton") < 30  # from the best point 140 to 220
+    assert model.dual_gap_[0] <= model.tol

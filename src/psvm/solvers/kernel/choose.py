@@ -325,7 +325,7 @@ class _KernelSolve:
         rounding = Rounding(np.inf, np.inf)
         if not self.problem.hard_margin:
             errors, alpha = self.kernel.errors, best.alpha
-            error = errors.coarse(float(alpha.sum()))
+            error = float(alpha.sum()) * errors.of_unit
             rounding = coarse_rounding(self.problem, alpha, best.certificate, error, errors.most)
         return with_rounding(best.certificate, rounding)
 

@@ -40,9 +40,10 @@ def solve_together(
     """
     budget = budget.over_rows(kernel.size)
     cancel = _core.Cancel()
-    begun = [Whole(start, []) for start in starts]
     if are_small(problems, kernel):
         begun = solve_whole(problems, starts, kernel, budget, on_round, cancel)
+    else:
+        begun = [Whole(start, []) for start in starts]
     left = [t for t, one in enumerate(begun) if one.solution is None]
     solve = _Solve(problems, begun, kernel, budget, on_round, cancel)
     found = dict(zip(left, solve.each(left, in_order=in_order), strict=True))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from psvm import _core
 from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.problem import KernelProblem
-from psvm.mathematics.rounding import DualSums, rounding_of_sums, true_gap
+from psvm.mathematics.rounding import power_error
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import FEW_STEPS, SMALL, WHOLE
 from psvm.solvers.ledger import Budget, Record, Solution, Status
@@ -73,7 +73,6 @@ def solve_whole(
     shared, definite = problems[0], kernel.kernel.definite
     small = kernel.size <= SMALL
     sizes = np.array([problem.y.size for problem in problems], dtype=np.int64)
-    cost = _joined([problem.cost for problem in problems])
     steps = _MOST_STEPS if small else -1
     if _is_thin(kernel, int(sizes.max())):
         steps = int(np.clip(_THIN_STEPS / float(sizes.max()) ** 2, FEW_STEPS, _MOST_STEPS))
@@ -83,7 +82,7 @@ def solve_whole(
         np.array([problem.segments for problem in problems], dtype=np.int64),
         y=_joined([problem.y for problem in problems]),
         target=_joined([problem.target for problem in problems]),
-        cost=cost,
+        cost=_joined([problem.cost for problem in problems]),
         alpha=_joined(starts),
         kernel_row=_kernel_rows(problems),
         sizes=sizes,
@@ -96,6 +95,9 @@ def solve_whole(
         max_iter=budget.max_iter,
         max_effort=None if effort is None else max(effort - budget.effort, 0.0),
         max_time=budget.seconds_left,
+        power_error=power_error(shared.loss.p),
+        error_of_unit=kernel.errors.of_unit,
+        largest_entry=kernel.errors.most,
         on_round=None if on_round is None else _told(on_round, shared.loss.p),
         threads=kernel.threads if float(np.sum(sizes**2)) > _MANY_ENTRIES else 1,
         cancel=cancel,
@@ -103,45 +105,18 @@ def solve_whole(
     indefinite = found["indefinite"] != 0
     if not definite and not small and kernel.kernel.of_features:
         indefinite[:] = True  # not looked at, but nearly always so
-    gap = _true_gaps(shared, found, sizes, np.add.reduceat(cost, _begins(sizes)), kernel)
-    return _unpacked(shared, found, sizes, gap, indefinite, budget)
-
-
-def _true_gaps(
-    shared: KernelProblem,
-    found: dict[str, Any],
-    sizes: npt.NDArray[np.int64],
-    cost: Array,
-    kernel: TrainingKernel,
-) -> Array:
-    """With bounds for rounding, from sums alone."""
-    names = (
-        "alpha_sum",
-        "excess",
-        "primal",
-        "dual",
-        "gap",
-        "magnitude",
-        "squared_norm",
-        "intercept",
-    )
-    sums = DualSums(sizes, cost, *(found[name] for name in names))
-    errors = kernel.errors
-    # Rows that share a kernel row make sums longer than the matrix is wide.
-    error = errors.coarse(sums.alpha) * np.maximum(1.0, sizes / kernel.size)
-    rounding = rounding_of_sums(shared, sums, error, errors.most)
-    return np.asarray(true_gap(sums.primal, sums.gap, sums.magnitude, *rounding))
+    return _unpacked(shared, found, sizes, indefinite, budget)
 
 
 def _unpacked(
     shared: KernelProblem,
     found: dict[str, Any],
     sizes: npt.NDArray[np.int64],
-    gap: Array,
     indefinite: npt.NDArray[np.bool_],
     budget: Budget,
 ) -> list[Whole]:
     """One by one, from arrays of all problems."""
+    gap = found["true_gap"]
     proved = ((found["solved"] != 0) | (found["stopped"] != 0)) & (gap <= budget.tol)
     numbers = ("primal", "dual", "intercept", "gap", "magnitude", "squared_norm")
     columns = [gap, *(found[name] for name in numbers)]

@@ -42,7 +42,7 @@ def solve_working_set(
         matrix,
         kernel.cache(matrix),
         _core.KernelProblem(
-            segments=problem.segments,
+            segments=list(problem.segments),
             y=problem.y,
             target=problem.target,
             cost=problem.cost,

@@ -1,0 +1,109 @@
+"""A choice at the edge of its grid, where values beyond the edge may do better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psvm.estimators.warn import warn_user
+from psvm.search.table import EQUAL, split_scores
+
+# The list that holds the values of each parameter.
+_LISTS = {"p": "ps", "C": "Cs", "gamma": "gammas"}
+
+
+class GridEdgeWarning(UserWarning):
+    """The choice of a search is at the edge of its grid, and the score rises towards the edge."""
+
+
+@dataclass(frozen=True)
+class GridEdge:
+    """A parameter at the edge of its grid.
+
+    Attributes
+    ----------
+    parameter : {"p", "C", "gamma"}
+    value : float
+        What was chosen.
+    largest : bool
+        Whether it is the largest value of the grid, else the smallest.
+    inside : float
+        The next value of the grid.
+    score, score_inside : float
+        Mean score of the choice, and of the best cell at the next value.
+    beyond : float
+        The value that continues the grid.
+    """
+
+    parameter: str
+    value: float
+    largest: bool
+    inside: float
+    score: float
+    score_inside: float
+    beyond: float
+
+    def __str__(self) -> str:
+        name, listed = self.parameter, _LISTS[self.parameter]
+        which, more = ("largest", "larger") if self.largest else ("smallest", "smaller")
+        return (
+            f"{name} = {self.value:.4g} is the {which} of `{listed}`, and the score still rises "
+            f"towards it ({self.score_inside:.4f} at {self.inside:.4g}, {self.score:.4f} here): "
+            f"add {more} ones, {self.beyond:.3g} for instance."
+        )
+
+
+def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
+    """The parameters of the chosen cell of ``cv_results_`` that are at an edge worth leaving.
+
+    An edge counts if the best cell at the next value of the grid is worse by more than one standard
+    error of the difference, which is taken split by split: a flat score says nothing of what is
+    beyond. p = 1 is no edge, as there is nothing beyond, and neither is a grid of one value.
+    """
+    scores, params = split_scores(results), results["params"]
+    mean = scores.mean(axis=1)
+    found = []
+    for name in params[chosen]:
+        values = np.array([cell[name] for cell in params])
+        levels, value = np.unique(values), values[chosen]
+        if levels.size < 2 or value not in (levels[0], levels[-1]) or (name, value) == ("p", 1.0):
+            continue
+        largest = bool(value == levels[-1])
+        inside = levels[-2] if largest else levels[1]
+        rivals = np.flatnonzero((values == inside) & np.isfinite(mean))
+        if rivals.size == 0:
+            continue
+        rival = rivals[np.argmax(mean[rivals])]
+        better = scores[chosen] - scores[rival]
+        error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
+        if better.mean() > error + EQUAL:
+            found.append(
+                GridEdge(
+                    parameter=name,
+                    value=float(value),
+                    largest=largest,
+                    inside=float(inside),
+                    score=float(mean[chosen]),
+                    score_inside=float(mean[rival]),
+                    beyond=_beyond(name, float(value), float(inside)),
+                )
+            )
+    return found
+
+
+def _beyond(name: str, value: float, inside: float) -> float:
+    """The grid one value further: by the last difference for p, which ends at 1, else factor."""
+    if name == "p":
+        return max(1.0, 2.0 * value - inside)
+    return value * value / inside if inside else value / 10.0
+
+
+def warn_of_edges(edges: list[GridEdge]) -> None:
+    """One warning for all of them."""
+    if edges:
+        warn_user(
+            f"PSVCCV chose at the edge of its grid: {' '.join(map(str, edges))}", GridEdgeWarning
+        )
