@@ -223,7 +223,9 @@ def check_failing_refit(
     how = int(rng.integers(4))
     y, weight = case.data.y, case.data.sample_weight
     if how == 0:
-        spoiled.flat[int(rng.integers(spoiled.size))] = np.nan
+        # A callable never sees a row of weight 0.
+        counts = np.flatnonzero(np.ones(len(y)) if weight is None else np.asarray(weight) > 0.0)
+        spoiled[rng.choice(counts), int(rng.integers(spoiled.shape[1]))] = np.nan
     elif how == 1:
         y = y[:-1]
     elif how == 2:

@@ -155,12 +155,30 @@ def _allocation(rng: np.random.Generator, outcome: Outcome) -> None:
         outcome.found("changed result", f"after allocation {nth} of {total} failed")
 
 
+def _make_buffers() -> None:
+    """Of OpenBLAS, for four threads at once: it ends the process where it cannot have them."""
+    together = threading.Barrier(4)
+    values = np.ones((400, 400))
+
+    def multiply() -> None:
+        together.wait()
+        for _ in range(4):
+            values @ values
+
+    threads = [threading.Thread(target=multiply) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def _memory(rng: np.random.Generator, outcome: Outcome) -> None:
     """A fit with little memory left."""
     model, refit = _large(rng)
     outcome.recipe += f" for {model}"
     before = dict(model.__dict__)
     more = int(10 ** rng.uniform(5, 8))
+    _make_buffers()
     with limited_memory(more):
         _, error = attempt(lambda: refit(model))
     if error is None:
