@@ -207,7 +207,7 @@ def check_time(case: FitCase, wall: float, cpu: float, outcome: Outcome) -> None
     """Small fits are quick, and ``max_time`` is kept; both by the lesser of two clocks."""
     seconds = min(wall, cpu)
     limit = case.parameters.get("max_time")
-    many = 8 if case.estimator in ("psvm_path", "PSVCCV") else 1
+    many = 8 if case.estimator in ("psvm_path", "PSVCCV") else 1 + bool(case.before)
     if seconds > SLOW * many:
         outcome.found("slow", f"{seconds:.1f} s")
     if limit is not None and seconds > limit + max(0.5, 0.1 * limit):
