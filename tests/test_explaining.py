@@ -106,6 +106,17 @@ def test_blocks_of_background_rows_change_nothing(monkeypatch):
     np.testing.assert_allclose(parts.base_values, whole.base_values, atol=1e-13)
 
 
+def test_a_search_with_a_preprocessor_is_explained_as_its_error_says():
+    X, y = real("breast_cancer")
+    search = PSVCCV([1.5], [1.0], [0.03], preprocessor=StandardScaler(), cv=2).fit(X, y)
+    with pytest.raises(TypeError) as caught:
+        shapley_values(search, X[:2])
+    assert_mentions(str(caught.value), "best_estimator_[-1]", "preprocessor_.transform(X)")
+    found = shapley_values(search.best_estimator_[-1], search.preprocessor_.transform(X[:2]))
+    total = found.values.sum(axis=1) + found.base_values
+    np.testing.assert_allclose(total, search.decision_function(X[:2]), atol=1e-12)
+
+
 def test_what_cannot_be_explained_is_said():
     X, y = real("breast_cancer")
     for model, *mentioned in (

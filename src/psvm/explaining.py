@@ -59,7 +59,8 @@ def shapley_values(model: Any, X: Any, background: Any = None) -> ShapleyValues:
     ----------
     model : PSVC or PSVCCV
         Fitted, with the kernel "rbf" or "laplacian". Of a pipeline take the last step, and give it
-        the rows that the other steps make.
+        the rows that the other steps make; of a PSVCCV with a preprocessor ``best_estimator_[-1]``
+        and ``preprocessor_.transform(X)``.
     X : array-like of shape (n_samples, n_features)
         Rows to explain.
     background : array-like of shape (n_background, n_features), optional
@@ -98,7 +99,9 @@ def _product_model(model: Any) -> KernelModel:
         raise TypeError(
             f"Exact Shapley values need a PSVC or PSVCCV with the kernel "
             f"{' or '.join(map(repr, PRODUCT_KERNELS))}, got {got}. Of a pipeline give the last "
-            "step, and the rows that the others make; for a linear model use shap.LinearExplainer."
+            "step, and the rows that the others make: of a PSVCCV with a preprocessor "
+            "best_estimator_[-1] and preprocessor_.transform(X). For a linear model use "
+            "shap.LinearExplainer."
         )
     check_is_fitted(model)
     arrays: KernelModel = model._as_arrays()

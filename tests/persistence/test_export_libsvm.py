@@ -11,7 +11,7 @@ from export_models import several_classes, words
 from messages import assert_mentions
 from sklearn.datasets import dump_svmlight_file
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from small_data import real, thin
 
 from psvm import PSVC, PSVCCV, LinearPSVC
@@ -299,10 +299,13 @@ def test_other_files(tmp_path):
 
 def test_what_libsvm_cannot_hold_is_refused(tmp_path):
     X, y = several_classes("iris")
+    search = PSVCCV([1.5], [1.0], [0.1], preprocessor=StandardScaler(), cv=2)
     for model, labels, *mentioned in (
         (PSVC(kernel="laplacian"), y, "laplacian", "ONNX or JSON"),
         (PSVC(multi_class="ovr"), y, "ovr", "multi_class='ovo'"),
-        (make_pipeline(StandardScaler(), PSVC()), y, "model[-1]"),
+        (make_pipeline(StandardScaler(), PSVC()), y, "(model[-1], path)"),
+        (search, y, "(model.best_estimator_[-1], path)"),
+        (make_pipeline(MaxAbsScaler(), search), y, "(model[-1].best_estimator_[-1], path)"),
         (PSVC(), words(y), "whole numbers", "number_classes"),
     ):
         with pytest.raises(UnsupportedModelError) as caught:

@@ -69,6 +69,21 @@ def test_the_step_that_we_refuse_and_the_arithmetic():
     assert (rough["decision"] != found["decision"]).any()
 
 
+def test_what_comes_before_the_classifier_of_a_search():
+    """Its preprocessor is converted like a step, and need not be one that we know."""
+    X, y = several_classes("wine")
+    X = X.astype("float32")
+    search = PSVCCV([1.5], [0.1, 1.0], [0.1], preprocessor=PowerTransformer(), cv=2).fit(X, y)
+    found = converted(search, X)
+    np.testing.assert_array_equal(found["label"], search.predict(X))
+    np.testing.assert_allclose(found["decision"], search.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(found["probabilities"], search.predict_proba(X), atol=1e-4)
+    assert search.predict(X).shape == y.shape
+    assert isinstance(search.best_estimator_[0], PowerTransformer)  # it stays as it is
+    behind = make_pipeline(StandardScaler(), search).fit(X, y)
+    np.testing.assert_array_equal(converted(behind, X)["label"], behind.predict(X))
+
+
 def test_inside_another_estimator_it_says_what_to_do():
     X, y = several_classes("wine")
     with pytest.raises(UnsupportedModelError, match="to_onnx"):

@@ -44,6 +44,27 @@ def test_all_rows_are_what_was_given(X):
     assert as_given(X) is X
 
 
+@pytest.mark.parametrize("X", [*KINDS.values(), pl.Series(list("abcd"))], ids=[*KINDS, "pl"])
+def test_one_after_the_other(X):
+    rows = GivenRows.of(X)
+    both = rows[np.array([2, 0])].followed_by(rows[1:])
+    assert type(both.X) is type(X)
+    assert listed(both.X) == [listed(X)[k] for k in (2, 0, 1, 2, 3)]
+
+
+def test_sparse_rows_one_after_the_other():
+    rows = GivenRows.of(sp.csr_matrix(np.eye(4)))
+    both = rows[1:3].followed_by(rows[:1])
+    assert both.X.format == "csr"
+    assert np.array_equal(both.X.toarray(), np.eye(4)[[1, 2, 0]])
+
+
+def test_rows_of_two_kinds_one_after_the_other():
+    both = GivenRows.of(np.zeros((2, 3))).followed_by(GivenRows.of([[1.0, 2.0, 3.0]]))
+    assert listed(both.X) == [[0.0] * 3, [0.0] * 3, [1.0, 2.0, 3.0]]
+    assert GivenRows.of(["a"]).followed_by(GivenRows.of(np.array(["b"]))).X == ["a", "b"]
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dia"])
 def test_sparse_rows_become_csr(form):
     X = np.eye(4)

@@ -304,6 +304,29 @@ def test_texts_that_are_no_table():
     assert isinstance(search.best_estimator_, LinearPSVC)
 
 
+def test_a_callable_kernel_gets_what_it_returns():
+    """As in a Pipeline: texts stay texts, and frames stay frames."""
+
+    def by_letters(A, B):
+        assert all(text.islower() for text in [*A, *B])
+        return np.array([[len(set(a) & set(b)) / (len(a) * len(b)) ** 0.5 for b in B] for a in A])
+
+    texts, y = ["ABBA", "bab", "cdd", "DCD", "aab", "CCC"] * 5, [0, 0, 1, 1, 0, 1] * 5
+    lower = FunctionTransformer(lambda some: [text.lower() for text in some])
+    search = PSVCCV([1, 2], [1.0], preprocessor=lower, kernel=by_letters, cv=3).fit(texts, y)
+    assert search.best_score_ == 1.0
+    assert search.predict(["BBB", "DDD"]).tolist() == [0, 1]
+
+    def by_names(A, B):
+        return A[["town", "height"]].to_numpy() @ B[["town", "height"]].to_numpy().T
+
+    frame = pd.DataFrame(noisy(n=60, d=2)[0], columns=["height", "town"])
+    y = frame["height"] > 0
+    scaler = StandardScaler().set_output(transform="pandas")
+    own = grid_search(scaler, PSVC(kernel=by_names), frame, y, {"p": PS, "C": CS}, cv=3)
+    assert_same_cells(search_of(scaler, kernel=by_names, cv=3).fit(frame, y), own)
+
+
 def test_grids_by_the_data_follow_the_prepared_rows():
     X, y = noisy(n=80, d=4)
     scaled = StandardScaler().fit_transform(1e4 * X)

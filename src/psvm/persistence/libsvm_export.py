@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 
 from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.atomic import replacing
@@ -59,8 +60,9 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
     rule = exported.rules[0]
     if exported.operations:
         raise UnsupportedModelError(
-            "LIBSVM's format has no preprocessing. Export the last step alone, "
-            "write_libsvm(model[-1], path), and scale the rows before svm-predict."
+            f"LIBSVM's format has no preprocessing. Export the last step alone, "
+            f"write_libsvm({_last_step(model)}, path), and give svm-predict the rows that the "
+            "steps before it make."
         )
     if any(other is None for _, other in rule.problems):
         raise UnsupportedModelError(
@@ -78,6 +80,13 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
     with replacing(path) as file:
         for line in _lines(kernel_model, labels):
             file.write(line.encode("ascii"))
+
+
+def _last_step(model: Any, name: str = "model") -> str:
+    """How to write the classifier of a pipeline or a search in Python."""
+    if hasattr(model, "best_estimator_"):
+        return _last_step(model.best_estimator_, f"{name}.best_estimator_")
+    return _last_step(model[-1], f"{name}[-1]") if isinstance(model, Pipeline) else name
 
 
 def _whole_numbers(classes: npt.NDArray[Any], number_classes: bool) -> list[int]:

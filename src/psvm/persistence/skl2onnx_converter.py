@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ def register_skl2onnx() -> None:
     """Teach skl2onnx the estimators of psvm, for this process.
 
     After it ``skl2onnx.to_onnx`` and ``convert_sklearn`` take pipelines that end with PSVC,
-    LinearPSVC or PSVCCV. Outputs are ``label``, ``decision`` and, of PSVCCV, ``probabilities``,
-    with the nodes of :func:`psvm.persistence.to_onnx`: computed in float64, or as the option
+    LinearPSVC or PSVCCV, whose ``preprocessor`` they convert like a step. Outputs are ``label``,
+    ``decision`` and, of PSVCCV, ``probabilities``, with the nodes of
+    :func:`psvm.persistence.to_onnx`: computed in float64, or as the option
     ``{"arithmetic": "float32"}`` of the estimator says. Where all steps are known to psvm,
     ``to_onnx`` computes the whole pipeline in float64, while skl2onnx computes its own steps in the
     type of the input. It knows no psvm inside a CalibratedClassifierCV; ``to_onnx`` does.
@@ -51,6 +53,7 @@ def register_skl2onnx() -> None:
 
 def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
     """Declare the operator and its outputs."""
+    from skl2onnx._parse import _parse_sklearn
     from skl2onnx._supported_operators import _get_sklearn_operator_name
     from skl2onnx.common.data_types import (
         BooleanTensorType,
@@ -60,6 +63,9 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
         guess_tensor_type,
     )
 
+    if hasattr(model, "preprocessor_"):
+        inputs = _parse_sklearn(scope, model.preprocessor_, inputs, custom_parsers=custom_parsers)
+        model = _without_preprocessor(model)
     operator = scope.declare_local_operator(_get_sklearn_operator_name(type(model)), model)
     operator.inputs = inputs
     exported = exported_model_of(model)
@@ -75,6 +81,14 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     for name, kind in outputs.items():
         operator.outputs.append(scope.declare_local_variable(name, kind))
     return list(operator.outputs)
+
+
+def _without_preprocessor(search: PSVCCV) -> PSVCCV:
+    """The search as if it had been given what its preprocessor makes."""
+    alone = copy.copy(search)
+    alone.best_estimator_ = search.best_estimator_[-1]
+    del alone.preprocessor_
+    return alone
 
 
 def _check_inputs(operator: Any) -> None:

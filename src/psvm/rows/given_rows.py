@@ -6,8 +6,10 @@ frames. Everything here needs only to count such rows and to choose among them.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -45,6 +47,19 @@ class GivenRows:
         if isinstance(rows, slice) and rows.indices(len(self)) == (0, len(self), 1):
             return self
         return GivenRows(_safe_indexing(self.X, rows))
+
+    def followed_by(self, more: GivenRows) -> GivenRows:
+        """These rows and then others, of the kind that they are."""
+        first, second = self.X, more.X
+        if sp.issparse(first) or sp.issparse(second):
+            return GivenRows(sp.vstack([first, second], format="csr"))
+        if type(first) is type(second) and hasattr(first, "iloc"):  # pandas
+            return GivenRows(sys.modules["pandas"].concat([first, second]))
+        if type(first) is type(second) and hasattr(first, "gather_every"):  # polars
+            return GivenRows(sys.modules["polars"].concat([first, second]))
+        if hasattr(first, "__array__"):
+            return GivenRows(np.concatenate([np.asarray(first), np.asarray(second)]))
+        return GivenRows([*first, *second])
 
 
 def as_given(X: Any) -> Any:

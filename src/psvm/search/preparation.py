@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 from psvm.estimators import validation as check
 from psvm.estimators.kernel_input import check_kernel_input
+from psvm.rows.given_rows import GivenRows
 from psvm.search.explore import nothing_found
 from psvm.search.folds import Fold
 from psvm.search.problem import PreparedRows
@@ -35,8 +36,8 @@ class FinalRows:
         Fitted to all rows.
     given : array-like, sparse matrix or frame
         What it made of them.
-    X : array or CSR matrix
-        The same, checked.
+    X : array, CSR matrix or GivenRows
+        The same, checked; for a callable kernel as they are.
     """
 
     preprocessor: Any
@@ -133,10 +134,14 @@ class Preparation:
             ) from error
 
     def _rows(self, made: Any, n: int, where: str) -> Any:
-        """Rows for the kernel."""
+        """Rows for the kernel: numbers, or for a callable what the preprocessor returns."""
+        kernel = getattr(self.model, "kernel", "linear")
         try:
-            rows = check.check_features(self.model, made)
-            check_kernel_input(getattr(self.model, "kernel", "linear"), rows)
+            if callable(kernel):
+                rows = GivenRows.of(made)
+            else:
+                rows = check.check_features(self.model, made)
+                check_kernel_input(kernel, rows)
         except (TypeError, ValueError) as error:
             name = type(self.preprocessor).__name__
             raise ValueError(

@@ -11,9 +11,19 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.mathematics.cached import cached_property
+from psvm.rows.given_rows import GivenRows
 from psvm.rows.kernel import Kernel
 from psvm.search.folds import Array, Fold, FoldProblem, Rows
 from psvm.search.grid import Grid
+
+
+def _one_after_the_other(train: Any, test: Any) -> Any:
+    """All rows of both in one."""
+    if isinstance(train, GivenRows):
+        return train.followed_by(test)
+    if sp.issparse(train) or sp.issparse(test):
+        return sp.vstack([train, test], format="csr")
+    return np.vstack([train, test])
 
 
 @dataclass(frozen=True)
@@ -25,8 +35,8 @@ class PreparedRows:
 
     Attributes
     ----------
-    X : array or CSR matrix
-        The rows; for a precomputed kernel the square matrix.
+    X : array, CSR matrix or GivenRows
+        The rows; for a precomputed kernel the square matrix, for a callable as they were given.
     rows : ndarray of int
         Which rows of the search they are.
     splits : list of int
@@ -55,10 +65,9 @@ class PreparedRows:
     @classmethod
     def of_split(cls, split: int, fold: Fold, train: Any, test: Any) -> PreparedRows:
         """The training rows of one split, then those that it holds out."""
-        some_sparse = sp.issparse(train) or sp.issparse(test)
         n = fold.train.size
         return cls(
-            sp.vstack([train, test], format="csr") if some_sparse else np.vstack([train, test]),
+            _one_after_the_other(train, test),
             np.concatenate([fold.train, fold.test]),
             [split],
             [np.arange(n, dtype=np.int64)],
