@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import environment
 from benchmarks.cases import data_folder
 from benchmarks.pairs_or_rest import SETS, WAYS, main, measure, report
 from benchmarks.run import RESULTS
@@ -46,6 +47,5 @@ def test_a_quick_run_writes_nothing(capsys):
 
 def test_the_report_has_percent_and_seconds():
     record = {"set": "a", "classes": 3, "features": 5, "ovr": (0.5, 1.0), "ovo": (0.75, 2.0)}
-    machine = dict.fromkeys("date commit command cpu threads cpus memory_gb load_average".split())
-    lines = report([record], {**machine, "system": "", "python": "", "versions": {}})
+    lines = report([record], {"command": "", **environment.describe(1, ("psvm",))})
     assert "| a | 3 | 5 | 50.0, 1.00 s | 75.0, 2.00 s |" in lines

@@ -92,7 +92,22 @@ def test_the_search_warns_with_what_to_add():
     message = str(caught[0].message)
     assert "gamma = 0.0001 is the largest of `gammas`" in message
     assert "0.01 for instance" in message
+    assert "gammas=[1e-06, 0.0001, 0.01]" in message
     assert caught[0].filename == __file__
+
+
+def test_a_grid_by_number_is_spelled_out_to_be_pasted():
+    found = edges_of(over("C", np.logspace(-1, 2, 4), [0.9, 0.8, 0.7, 0.6]), 0)
+    found += edges_of(over("p", [1, 1.5, 2], [0.7, 0.8, 0.9]), 2)
+    with pytest.warns(GridEdgeWarning) as caught:
+        warn_of_edges(found)
+    assert str(caught[0].message).endswith(
+        " Longer grids: Cs=[0.01, 0.1, 1, 10, 100], ps=[1, 1.5, 2, 2.5]."
+    )
+    many = edges_of(over("C", 2.0 ** np.arange(40), np.linspace(0.1, 0.9, 40)), 39)
+    with pytest.warns(GridEdgeWarning) as caught:
+        warn_of_edges(many)
+    assert "Longer grids" not in str(caught[0].message)
 
 
 def test_no_warning_of_a_choice_inside():

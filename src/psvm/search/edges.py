@@ -13,6 +13,7 @@ from psvm.search.table import EQUAL, split_scores
 
 # The list that holds the values of each parameter.
 _LISTS = {"p": "ps", "C": "Cs", "gamma": "gammas"}
+_MOST_LISTED = 12  # values that a warning spells out
 
 
 class GridEdgeWarning(UserWarning):
@@ -36,6 +37,8 @@ class GridEdge:
         Mean score of the choice, and of the best cell at the next value.
     beyond : float
         The value that continues the grid.
+    longer : list of float
+        The grid with it.
     """
 
     parameter: str
@@ -45,6 +48,7 @@ class GridEdge:
     score: float
     score_inside: float
     beyond: float
+    longer: list[float]
 
     def __str__(self) -> str:
         name, listed = self.parameter, _LISTS[self.parameter]
@@ -80,6 +84,7 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
         better = scores[chosen] - scores[rival]
         error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
         if better.mean() > error + EQUAL:
+            beyond = _beyond(name, float(value), float(inside))
             found.append(
                 GridEdge(
                     parameter=name,
@@ -88,7 +93,8 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
                     inside=float(inside),
                     score=float(mean[chosen]),
                     score_inside=float(mean[rival]),
-                    beyond=_beyond(name, float(value), float(inside)),
+                    beyond=beyond,
+                    longer=sorted([*levels.tolist(), beyond]),
                 )
             )
     return found
@@ -102,8 +108,16 @@ def _beyond(name: str, value: float, inside: float) -> float:
 
 
 def warn_of_edges(edges: list[GridEdge]) -> None:
-    """One warning for all of them."""
-    if edges:
-        warn_user(
-            f"PSVCCV chose at the edge of its grid: {' '.join(map(str, edges))}", GridEdgeWarning
-        )
+    """One warning for all of them, with lists to paste: the grid may have come from a number."""
+    if not edges:
+        return
+    lists = [
+        f"{_LISTS[edge.parameter]}=[{', '.join(f'{value:.4g}' for value in edge.longer)}]"
+        for edge in edges
+        if len(edge.longer) <= _MOST_LISTED
+    ]
+    paste = f" Longer grids: {', '.join(lists)}." if lists else ""
+    warn_user(
+        f"PSVCCV chose at the edge of its grid: {' '.join(map(str, edges))}{paste}",
+        GridEdgeWarning,
+    )

@@ -86,7 +86,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         it only where metadata routing is enabled and it requests them. Not for a precomputed
         kernel.
     kernel : str or callable, default="rbf"
-        As in PSVC. "linear" is searched by the solvers of LinearPSVC.
+        As in PSVC. "linear" is searched by the solvers of LinearPSVC. A callable is given X as it
+        is, or what the preprocessor returns: texts, arrays of three dimensions, data frames.
     degree : int, default=3
         Degree of the "poly" kernel.
     coef0 : float, default=0.0
@@ -94,7 +95,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether b is free; if False it is 0.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        How k > 2 classes become binary problems: every pair, or each class against the rest.
+        How k > 2 classes become binary problems: every pair, or each class against the rest. With
+        the linear kernel only the latter have ``best_estimator_``'s ``coef_`` (see LinearPSVC).
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         For k > 2 and ``multi_class="ovo"``: whether ``decision_function`` gives one score per class
         or one per pair (not for the linear kernel, which has one per class).
@@ -140,7 +142,8 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     best_estimator_ : PSVC or LinearPSVC, or a Pipeline that ends in one
         The chosen cell, fitted to all rows (with ``refit=True``). It takes the same X as the
         search: with a preprocessor it is a Pipeline of the steps "preprocessor", which is
-        ``preprocessor_``, and "classifier".
+        ``preprocessor_``, and "classifier". Support vectors, ``coef_`` and the certificate are
+        attributes of the classifier, ``best_estimator_[-1]`` of a Pipeline.
     preprocessor_ : transformer
         The preprocessor, fitted to all rows (if there is one).
     best_params_ : dict
@@ -275,8 +278,9 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0 that multiply C, and that the scores are weighted by where the scorer can.
-            A row of weight 0, or whose product with the smallest C underflows, is as if absent.
+            Weights that multiply C, and that the scores are weighted by where the scorer can.
+            Negative ones are an error (SVC leaves such rows out without a word). A row of weight
+            0, or whose product with the smallest C underflows, is as if absent.
         **params : dict
             ``groups`` for the splitter; with metadata routing enabled whatever splitter, scorer
             and preprocessor request.
@@ -285,6 +289,11 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : PSVCCV
             The fitted estimator.
+
+        Warns
+        -----
+        psvm.search.GridEdgeWarning
+            If the choice is at the edge of the grid and the score rises towards it.
         """
         began = time.monotonic()
         settings = check_settings(self)

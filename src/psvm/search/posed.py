@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +49,21 @@ class PosedSearch:
     model: Any
 
 
+@contextmanager
+def _hint_of_preprocessor() -> Iterator[None]:
+    """A note on errors of texts and missing values: they are what a preprocessor is for."""
+    try:
+        yield
+    except ValueError as error:
+        if "NaN" in str(error) or "could not convert string" in str(error):
+            error.add_note(
+                "PSVCCV(preprocessor=...) takes tables with texts and missing values: give it a "
+                "ColumnTransformer with SimpleImputer, StandardScaler and OneHotEncoder, which is "
+                "fitted to the training rows of every split."
+            )
+        raise
+
+
 def pose(
     search: Any,
     settings: SearchSettings,
@@ -62,7 +79,8 @@ def pose(
     """
     given = X
     if search.preprocessor is None:
-        seen, X, y = check_kernel_data(search, X, y)
+        with _hint_of_preprocessor():
+            seen, X, y = check_kernel_data(search, X, y)
         X = X.toarray() if search.kernel == "precomputed" and hasattr(X, "toarray") else X
     else:
         seen, X, y = check_raw_rows(search, X, y)
