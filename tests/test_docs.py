@@ -33,7 +33,36 @@ def test_example_runs_as_pasted(code, printed, capsys):
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     if printed:
-        assert capsys.readouterr().out == printed
+        assert_printed(capsys.readouterr().out, printed)
+
+
+def assert_printed(found, said):
+    """The same words, and the same numbers to three digits: the last ones are the machine's."""
+    number = re.compile(r"(?<![\w.])[+-]?\d+\.?\d*(?:e[+-]\d+)?(?![\w])")
+    own = [re.sub(r"\S+ (s|rounds)\b", r"# \1", text) for text in (found, said)]
+    words, said_words = ([part.split() for part in number.split(text)] for text in own)
+    assert words == said_words
+    numbers, said_numbers = ([float(n) for n in number.findall(text)] for text in own)
+    # Of a gap only the order of magnitude is shown: below this it is within any tol.
+    assert numbers == pytest.approx(said_numbers, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        "chosen: {'C': 25.1, 'p': 1.5}\n",
+        "chosen: {'C': 25.2, 'p': 1.0}\n",
+        "chosen: {'C': 25.1}\n",
+        "taken: {'C': 25.1, 'p': 1.0}\n",
+        "",
+    ],
+)
+def test_another_output_is_noticed(found):
+    said = "chosen: {'C': 25.1, 'p': 1.0}\n"
+    assert_printed(said.replace("25.1", "25.1001"), said)
+    assert_printed("gap 2e-10, 0.2 s\n", "gap 3.1e-12, 0.3 s\n")
+    with pytest.raises(AssertionError):
+        assert_printed(found, said)
 
 
 def test_nystroem_example_runs(monkeypatch, capsys):
@@ -47,6 +76,13 @@ def test_nystroem_example_runs(monkeypatch, capsys):
 def test_local_links_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES)
+def test_examples_show_what_they_print(code, printed):
+    """In a block of text behind them, or in comments beside every print."""
+    prints = re.findall(r"^ *print\(.*", code, re.M)
+    assert printed or all(re.search(r"\)  # \S", line) for line in prints)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
