@@ -23,3 +23,6 @@ def test_other_errors_do_not():
     with pytest.raises(ValueError, match="inconsistent numbers") as caught:
         PSVCCV().fit(FRAME[["sum"]], Y[:-1])
     assert not hasattr(caught.value, "__notes__")
+    with pytest.raises(ValueError, match="y contains NaN") as caught:
+        PSVCCV().fit(FRAME[["sum"]], np.where(Y > 0, Y, np.nan))
+    assert not hasattr(caught.value, "__notes__")

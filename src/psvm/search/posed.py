@@ -55,7 +55,7 @@ def _hint_of_preprocessor() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if "NaN" in str(error) or "could not convert string" in str(error):
+        if "X contains NaN" in str(error) or "could not convert string" in str(error):
             error.add_note(
                 "PSVCCV(preprocessor=...) takes tables with texts and missing values: give it a "
                 "ColumnTransformer with SimpleImputer, StandardScaler and OneHotEncoder, which is "
