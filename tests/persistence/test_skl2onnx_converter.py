@@ -88,6 +88,22 @@ def test_inside_another_estimator_it_says_what_to_do():
     X, y = several_classes("wine")
     with pytest.raises(UnsupportedModelError, match="to_onnx"):
         converted(CalibratedClassifierCV(PSVC(), cv=2).fit(X, y), X)
+    behind = make_pipeline(StandardScaler(), PSVC())
+    with pytest.raises(UnsupportedModelError, match="to_onnx"):
+        converted(CalibratedClassifierCV(behind, cv=2).fit(X, y), X)
+
+
+def test_the_option_that_everyone_gives():
+    """``zipmap=False``: probabilities are an array with it and without."""
+    X, y = several_classes("wine")
+    X = X.astype("float32")
+    model = PSVCCV([1.5], [1.0], [0.1], preprocessor=StandardScaler(), cv=2).fit(X, y)
+    for options in ({"zipmap": False}, {PSVCCV: {"zipmap": False}}, {id(model): {"zipmap": True}}):
+        found = converted(model, X, options=options)
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-5)
+    behind = make_pipeline(StandardScaler(), PSVC()).fit(X, y)
+    found = converted(behind, X, options={id(behind): {"zipmap": False}})
+    np.testing.assert_array_equal(found["label"], behind.predict(X))
 
 
 def test_missing_package_is_named(monkeypatch):

@@ -23,7 +23,8 @@ def register_skl2onnx() -> None:
     LinearPSVC or PSVCCV, whose ``preprocessor`` they convert like a step. Outputs are ``label``,
     ``decision`` and, of PSVCCV, ``probabilities``, with the nodes of
     :func:`psvm.persistence.to_onnx`: computed in float64, or as the option
-    ``{"arithmetic": "float32"}`` of the estimator says. Where all steps are known to psvm,
+    ``{"arithmetic": "float32"}`` of the estimator says; ``probabilities`` are an array whatever the
+    option ``zipmap``. Where all steps are known to psvm,
     ``to_onnx`` computes the whole pipeline in float64, while skl2onnx computes its own steps in the
     type of the input. It knows no psvm inside a CalibratedClassifierCV; ``to_onnx`` does.
 
@@ -47,7 +48,9 @@ def register_skl2onnx() -> None:
             _check_inputs,
             _convert,
             parser=_parse,
-            options={"arithmetic": ["float64", "float32"]},
+            # Probabilities are an array in any case; skl2onnx and its users give the option to all
+            # classifiers.
+            options={"arithmetic": ["float64", "float32"], "zipmap": [False, True]},
         )
 
 
@@ -108,15 +111,15 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
     model, inputs = operator.raw_operator, operator.inputs
     exported = exported_model_of(model)
-    options = container.get_options(model, {"arithmetic": "float64"})
+    arithmetic = container.get_options(model, {}).get("arithmetic", "float64")
     dtype = np.dtype(np.float64 if guess_numpy_type(inputs[0].type) == np.float64 else np.float32)
     prefix = scope.get_unique_operator_name("psvm")
-    graph = Graph(
-        onnx, dtype, np.dtype(options["arithmetic"]), container.target_opset, f"{prefix}."
-    )
+    graph = Graph(onnx, dtype, np.dtype(arithmetic), container.target_opset, f"{prefix}.")
     rows = graph.cast(graph.joined([value.full_name for value in inputs]), graph.arithmetic)
     names = {value.raw_name: value.onnx_name for value in operator.outputs}
-    if "decision" not in names:  # declared by another converter
+    # Another estimator's converter declares outputs of its own, or reads ours as its own kind of
+    # scores, wrong for two classes; only outputs of the whole graph have a known `is_leaf`.
+    if "decision" not in names or operator.outputs[0].is_leaf is None:
         raise UnsupportedModelError(
             f"skl2onnx can have {type(model).__name__} at the end of a pipeline, not inside "
             "another estimator. psvm.persistence.to_onnx takes CalibratedClassifierCV and searches."
