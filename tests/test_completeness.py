@@ -67,7 +67,6 @@ SEEN_THROUGH = {
     "plotting/loss": "plotting/test_displays.py",
     "rows/blocks": "estimators/test_linear_blocks.py",
     "search/models": "search/test_refit.py",
-    "search/posed": "search/test_estimator.py",
 }
 
 
