@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
-from psvm.estimators.absent import Absent
 from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.labels import EncodedLabels, encode_labels
+from psvm.estimators.linear_weights import LinearWeights
 from psvm.estimators.starts import LinearWarmStart
 from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import problem_signs
@@ -23,24 +23,8 @@ from psvm.solvers.linear.choose import SOLVERS, solve_linear
 
 Array = npt.NDArray[np.float64]
 
-# What weights and intercepts are called: of classes as everywhere, so that what others compute with
-# them is the decision; of pairs so that nobody does.
-_OF_CLASSES = ("coef_", "intercept_")
-_OF_PAIRS = ("pair_coef_", "pair_intercept_")
 
-
-def _why_no_coef(model: Any) -> str:
-    """What there is in place of ``coef_`` and ``intercept_``."""
-    if "pair_coef_" not in vars(model):
-        return "it is not fitted yet."
-    return (
-        "it was fitted to pairs of classes, whose votes are not linear in X. The pairs have "
-        "pair_coef_ and pair_intercept_; with multi_class='ovr' there is one row for each class, "
-        "and X @ coef_.T + intercept_ is the decision function."
-    )
-
-
-class LinearPSVC(PNormClassifier):
+class LinearPSVC(LinearWeights, PNormClassifier):
     r"""Linear support vector classifier with the p-norm hinge loss, for any real p >= 1.
 
     Minimises, for every binary problem,
@@ -152,13 +136,6 @@ class LinearPSVC(PNormClassifier):
     >>> bool(model[-1].dual_gap_[0] <= 1e-4)
     True
     """
-
-    if TYPE_CHECKING:
-        coef_: Array
-        intercept_: Array
-    else:
-        coef_ = Absent(_why_no_coef)
-        intercept_ = Absent(_why_no_coef)
 
     _not_separable = "by a hyperplane. Use a finite C, or more features (for instance Nystroem)."
 
@@ -303,18 +280,6 @@ class LinearPSVC(PNormClassifier):
                 self._warm = LinearWarmStart.of(problems, coef, solved)
             watch.end()
         return self
-
-    def _store_weights(self, coef: Array, intercept: Array) -> None:
-        """Weights and intercepts, of the classes or of their pairs; the others are gone."""
-        for name in (*_OF_CLASSES, *_OF_PAIRS):
-            self.__dict__.pop(name, None)
-        for name, values in zip(self._weight_names, (coef, intercept), strict=True):
-            setattr(self, name, values)
-
-    @property
-    def _weight_names(self) -> tuple[str, str]:
-        """The attributes of the weights and the intercepts."""
-        return _OF_PAIRS if self._pairwise else _OF_CLASSES
 
     # --- predict ---------------------------------------------------------------------------------
 
