@@ -293,7 +293,10 @@ def test_a_limited_search_takes_the_small_costs_of_all_p_first():
     cells = [(p, C) for p in (1, 2) for C in range(7)]
     search = SimpleNamespace(_grid=SimpleNamespace(p=[p for p, _ in cells]))
     parts = GramSearch._stretches(search, range(len(cells)))
-    assert [[cells[i] for i in range(14)[part]] for part in parts] == [
+    found = [[cells[i] for i in range(14)[part]] for part in parts]
+    # The very first by itself: as soon as all splits have it there is a model.
+    assert found[:2] == [[(1, 0)], [(1, 1), (1, 2)]]
+    assert [found[0] + found[1], *found[2:]] == [
         [(p, C) for C in few] for few in (range(3), range(3, 6), [6]) for p in (1, 2)
     ]
 
