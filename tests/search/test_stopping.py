@@ -370,3 +370,18 @@ def test_cancelled_before_held_out_values_are_computed():
     assert done <= 1
     assert outcome["decision"].shape == (done, held_out.size)
     assert outcome["alpha"].shape == outcome["supports"].shape == (done, train.size)
+
+
+def test_nearly_all_seconds_are_for_the_first_cell():
+    """A final fit that is cut short is a model; no cell is none."""
+    from types import SimpleNamespace
+
+    def end(first, finished):
+        table = SimpleNamespace(finished=np.array([finished]), fit_seconds=np.zeros((1, 2)))
+        explorer = SimpleNamespace(
+            max_time=10.0, began=0.0, some_finished=first, table=table, chosen=0
+        )
+        return explore.Explorer._end.fget(explorer)
+
+    assert end(False, False) == 9.0
+    assert end(True, False) == end(True, True) == end(False, True) == 8.0

@@ -213,6 +213,8 @@ class GramSearch:
         try:
             crew.start(min(self._effort.threads, len(tasks)))
             while crew.wait(_LOOK):
+                for own in answers.values():
+                    listener.look_for_first(own)
                 listener.on_wait()
                 for gamma in crew.finished() - told:
                     told.add(gamma)
