@@ -114,7 +114,7 @@ def show_search(tuned: Fitted, top: int) -> None:
             ]
             for row in shown
         ],
-        title=f"{tried(tuned.facts)} combinations tried, the best first",
+        title=f"{tried(tuned.facts)} tried, the best first",
     )
     for remark in tuned.facts["remarks"]:
         show_note(remark)
@@ -123,4 +123,5 @@ def show_search(tuned: Fitted, top: int) -> None:
 def tried(facts: dict[str, Any]) -> str:
     """How many combinations have a score, and of how many if that is not all."""
     tried, wanted = len(facts["search"]), facts["combinations"]
-    return str(tried) if tried == wanted else f"{tried} of {wanted}"
+    what = f"combination{'' if wanted == 1 else 's'}"
+    return f"{tried} {what}" if tried == wanted else f"{tried} of {wanted} {what}"
