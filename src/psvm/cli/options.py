@@ -196,7 +196,8 @@ MaxCategories = Annotated[
     int,
     typer.Option(
         "--max-categories",
-        min=1,
+        metavar="N",
+        callback=positive,  # a range would take the room of the name on a narrow terminal
         help="Categories of a text column; the rarest texts together are one of them.",
         rich_help_panel=COLUMNS,
     ),
@@ -234,8 +235,9 @@ DateColumns = Annotated[
     Dates | None,
     typer.Option(
         "--dates",
-        help="Turn columns of dates into numbers (days, month, day, weekday, hour), or leave them "
-        "out.",
+        metavar="HOW",  # a narrow terminal has no room for the choices beside the name
+        help="expand: turn columns of dates into numbers (days, month, day, weekday, hour); drop: "
+        "leave them out.",
         show_default="they are refused",
         rich_help_panel=COLUMNS,
     ),
@@ -332,10 +334,10 @@ TestSize = Annotated[
         show_default="none",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the random split.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the random split.")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, help="Threads.", show_default="one per CPU"),
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Threads.", show_default="one per CPU"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON on standard output.")]
