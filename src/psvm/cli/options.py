@@ -12,6 +12,7 @@ from psvm.cli.completion import column_names
 
 READING = "How to read the data"
 LEARNING = "The classifier"
+# With short metavars and no ranges, so that names have room on a terminal of 60 columns.
 COLUMNS = "Columns"
 
 
@@ -169,7 +170,7 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop",
-        metavar="COLUMN",
+        metavar="COL",
         help="Leave this column out; may be repeated.",
         autocompletion=column_names,
         rich_help_panel=COLUMNS,
@@ -197,7 +198,7 @@ MaxCategories = Annotated[
     typer.Option(
         "--max-categories",
         metavar="N",
-        callback=positive,  # a range would take the room of the name on a narrow terminal
+        callback=positive,
         help="Categories of a text column; the rarest texts together are one of them.",
         rich_help_panel=COLUMNS,
     ),
@@ -235,7 +236,7 @@ DateColumns = Annotated[
     Dates | None,
     typer.Option(
         "--dates",
-        metavar="HOW",  # a narrow terminal has no room for the choices beside the name
+        metavar="HOW",
         help="expand: turn columns of dates into numbers (days, month, day, weekday, hour); drop: "
         "leave them out.",
         show_default="they are refused",
@@ -246,7 +247,7 @@ AsText = Annotated[
     list[str] | None,
     typer.Option(
         "--text",
-        metavar="COLUMN",
+        metavar="COL",
         help="Take this column's numbers or dates for categories; may be repeated.",
         autocompletion=column_names,
         rich_help_panel=COLUMNS,
@@ -256,7 +257,7 @@ AsNumber = Annotated[
     list[str] | None,
     typer.Option(
         "--number",
-        metavar="COLUMN",
+        metavar="COL",
         help="Take this column for numbers, and its other texts for missing; may be repeated.",
         autocompletion=column_names,
         rich_help_panel=COLUMNS,
