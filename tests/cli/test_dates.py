@@ -35,6 +35,11 @@ def orders(*texts):
         ("2020-01-31T06:30:00+02:00", "ymd", LAST.replace(hour=6, minute=30)),
         ("01/31/2020 6:30 PM", "mdy", LAST.replace(hour=18, minute=30)),
         ("01/31/2020 12:05 am", "mdy", LAST.replace(minute=5)),
+        ("2020-01", "ym", LAST.replace(day=1)),
+        ("2020/12", "ym", datetime.datetime(2020, 12, 1)),
+        ("6:30", "time", datetime.datetime(1970, 1, 1, 6, 30)),
+        ("18:30:15", "time", datetime.datetime(1970, 1, 1, 18, 30, 15)),
+        ("6:30 pm", "time", datetime.datetime(1970, 1, 1, 18, 30)),
     ],
 )  # fmt: skip
 def test_dates_are_read(text, order, date):
@@ -51,7 +56,12 @@ def test_dates_are_read(text, order, date):
         "12",
         "abc",
         "2020-01-31 25:00",
-        "2020-01",
+        "2020-13",
+        "1234-01",
+        "2020-1",
+        "25:00",
+        "12:60",
+        "16:9",
         "1.2.3.4",
         "may",
     ],
@@ -85,6 +95,23 @@ def test_parts_that_differ_become_numbers():
         "weekday",
     )
     assert varying(pl.Series("w", ["2020-01-01"] * 2), "ymd").parts == ("days",)
+
+
+def test_months_and_times_of_day_have_few_parts():
+    months = pl.Series("month", ["2020-01", "2020-03", None])
+    found = varying(months, "ym").expand(months)
+    assert {column.name: column.to_list()[:2] for column in found} == {
+        "month.days": [18262.0, 18322.0],
+        "month.month": [1.0, 3.0],
+    }
+    for times in (
+        pl.Series("at", ["06:30", "18:45:36"]),
+        pl.Series("at", [datetime.time(6, 30), datetime.time(18, 45, 36)]),
+    ):
+        (hours,) = varying(times, "time").expand(times)
+        assert hours.name == "at.hour"
+        assert hours.to_list() == [6.5, 18.76]
+    assert varying(pl.Series("at", ["06:30"] * 2), "time").parts == ("hour",)
 
 
 def test_dates_that_a_file_declares():

@@ -158,3 +158,29 @@ def test_flags_take_no_value_in_the_help(name):
     assert "--help" in out
     for noise in ("<bool>", "BOOLEAN", "--no-quiet", "--no-json", "--no-debug", "--no-linear"):
         assert noise not in out
+
+
+@pytest.mark.parametrize("name", ["fit", "tune", "predict", "evaluate", "export", "reproduce"])
+def test_options_have_their_whole_names_on_a_narrow_terminal(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    code, out, _ = psvm(name, "--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 60
+    assert "…" not in out
+    assert "list[str]" not in out
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.json", "p.csv.zip", "p.npz"])
+def test_predictions_are_not_written_under_the_name_of_another_format(shared, tmp_path, name):
+    code, out, err = psvm(
+        "predict", shared / "iris.psvm", shared / "iris.csv", "-o", tmp_path / name
+    )
+    assert (code, out) == (2, "")
+    assert "name it .csv, .tsv, .ndjson, .parquet, .arrow or .feather" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_may_be_asked_for_by_option_and_name(shared, tmp_path):
+    words = ["predict", shared / "iris.psvm", shared / "iris.csv", "--json"]
+    assert psvm(*words, "-o", tmp_path / "p.json")[0] == 0
+    assert (tmp_path / "p.json").read_text().startswith('{"prediction":')

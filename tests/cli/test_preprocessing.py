@@ -71,3 +71,16 @@ def test_rare_texts_share_a_column(most, columns):
     assert model[:-1].fit_transform(X).shape == (7, columns)
     new = model[:-1].transform(pl.DataFrame({"kind": ["new"]}))
     assert new.sum() == (1 if columns < 4 else 0)  # like the rare ones, or none
+
+
+def test_only_columns_with_rare_texts_are_counted():
+    """scikit-learn counts texts one by one: seconds for each fold of a long table."""
+    few, many = ["x", "y"] * 4, ["a", "a", "a", "b", "b", "b", "c", "d"]
+    X = pl.DataFrame({"few": few, "many": many})
+    data = TrainingSet(X=X, y=Y, numbers=[], texts=["few", "many"], max_categories=3)
+    model = with_preprocessing(PSVC(), data, scale=None, impute=True)
+    found = {columns[0]: part[-1].max_categories for _, part, columns in model[0].transformers}
+    assert found == {"few": None, "many": 3}
+    assert model[:-1].fit_transform(X).shape == (8, 5)
+    new = model[:-1].transform(pl.DataFrame({"few": ["new"], "many": ["new"]}))
+    assert np.asarray(new.todense() if sp.issparse(new) else new).sum() == 1  # one of the rare

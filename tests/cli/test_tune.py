@@ -150,6 +150,8 @@ document.getElementById("page").onload = (event) => {{
     images: images.length,
     shown: images.filter((one) => one.complete && one.naturalWidth > 100).length,
     over: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+    cut: [...page.querySelectorAll(".drawing")]
+      .filter((one) => one.scrollWidth > one.clientWidth).length,
     text: page.querySelector("h1").textContent,
   }});
 }};
@@ -198,7 +200,12 @@ def test_the_report_holds_all_and_needs_no_network(report):
     assert text.count("<img ") == (5 if classes == 2 else 4)
     for word in ("Confusion matrix", "relative duality gap", "psvm ", "versicolor", "chosen"):
         assert word in text
-    for row in ('target</th><td class="text">species', "always the largest class</th>"):
+    each = 50 if classes == 3 else 35
+    for row in (
+        'target</th><td class="text">species',
+        "always the largest class</th>",
+        f"setosa: {each}, versicolor: {each}",
+    ):
         assert row in text
     assert re.search(r"Made \d\d \w+ 20\d\d, \d\d:\d\d", text)
     assert re.search(r"<strong>0\.\d+</strong>accuracy of the largest class alone", text)
@@ -230,6 +237,32 @@ def test_a_report_of_a_search_that_was_cut_short_says_so(monkeypatch, words, tmp
     assert "stopped by --max-time 600: 11 of 12 combinations were finished" in err
 
 
+def test_remarks_and_report_of_one_combination(tmp_path, capfd):
+    pytest.importorskip("jinja2")
+    data, page = write_iris(tmp_path, "csv"), tmp_path / "r.html"
+    words = ["tune", str(data), "-t", "species", "-o", str(tmp_path / "m.psvm")]
+    words += ["--ps", "1", "--Cs", "1", "--gammas", "0.1", "--report", str(page)]
+    assert main(words) == 0
+    out, _ = capfd.readouterr()
+    assert "1 combination tried" in out
+    assert "nothing to choose from" in out
+    text = page.read_text()
+    assert "chosen among 1 combination by 5 folds" in text
+    assert text.count("<img ") == 1  # how the score grows with the rows; no map of one cell
+
+
+def test_remarks_count_what_was_finished(tmp_path):
+    from psvm.cli.search_remarks import remarks_of
+
+    X, y = iris().select(FEATURES).to_numpy(), iris()["species"].to_numpy()
+    model = search.PSVCCV((1, 2), (1, 10), (0.1,), cv=3).fit(X, y)
+    results = model.cv_results_
+    for key in results:
+        if key.endswith("test_score"):
+            results[key] = np.where(np.arange(4) == 3, np.nan, results[key])
+    assert " of 3 combinations are within" in remarks_of(model)["remarks"][0]
+
+
 def test_options_in_a_command_stay_whole():
     from psvm.paper.command_line import as_html
 
@@ -246,6 +279,7 @@ def test_a_browser_shows_the_report(report, tmp_path, width):
     assert console == []
     assert told["images"] == told["shown"] == (5 if classes == 2 else 4)
     assert told["over"] <= 0  # nothing to scroll sideways
+    assert told["cut"] == 0  # pictures are seen as a whole
     assert told["text"] == "psvm tune: <iris>.csv"
 
 
@@ -253,10 +287,12 @@ def test_a_browser_shows_the_report(report, tmp_path, width):
 def test_the_browser_would_notice(tmp_path):
     """The control of the test above: a page with everything wrong that it looks for."""
     page = """<!doctype html><h1 style="width: 2000px">Wide</h1>
+    <div class="drawing" style="width: 100px; overflow: auto"><p style="width: 200px">.</p></div>
     <img src="data:image/svg+xml;base64,AAAA"><script>console.error("not well")</script>"""
     told, console = seen(tmp_path, page, 390)
     assert (told["images"], told["shown"]) == (1, 0)
     assert told["over"] > 1000
+    assert told["cut"] == 1
     assert any("not well" in line for line in console)
 
 

@@ -65,6 +65,29 @@ def test_the_time_limit_of_a_linear_search_ends_single_fits(tmp_path, slow):
         assert info(model)["model"]["classes"] == [0, 1]
 
 
+def test_a_final_fit_that_is_cut_short_is_exit_code_3(tmp_path, slow):
+    """Half of the rows in every fold, and labels that are noise: the final fit takes far longer."""
+    model = tmp_path / "m.psvm"
+    words = ["tune", slow, "-o", model, "--cv", "2", "--ps", "1", "--Cs", "3000"]
+    code, out, err = psvm(*words, "--gammas", ".02", "--max-time", "6", "--json")
+    assert code == 3, err
+    facts = json.loads(out)
+    assert not facts["finished"]
+    assert facts["dual_gap"] > 0.01
+    assert "psvm: NOT finished: the relative duality gap is" in err
+    assert str(model) in err
+    assert load(model).predict(np.zeros((1, 20))).shape == (1,)
+
+
+def test_combinations_that_are_not_solved_are_told_in_words_of_the_command_line(tmp_path, slow):
+    words = ["tune", slow, "-o", tmp_path / "m.psvm", "--cv", "2", "--ps", "1", "--Cs", "30000"]
+    _, _, err = psvm(*words, "--gammas", ".02", "--max-time", "8", "-q")
+    if "was over before" not in err:  # a busy machine
+        assert "warning: 1 of 1 combinations were solved only to a relative gap above 0.01" in err
+        assert "smaller --Cs" in err
+    assert "cv_results_" not in err
+
+
 @pytest.mark.slow
 def test_ctrl_c_keeps_the_best_of_what_is_finished(tmp_path, slow):
     model = tmp_path / "m.psvm"

@@ -1,5 +1,7 @@
 """Which engine solves the cells, and what the engines have in common."""
 
+import time
+
 import numpy as np
 import pytest
 from search_problems import halves
@@ -79,3 +81,48 @@ def test_only_solutions_that_are_remembered_are_a_head_start():
         paths = {0: problem.grid.path(0, range(problem.grid.size))}
         search.run(paths, 1e-3, Listener(lambda _: None, lambda *_: None, lambda: None))
         assert (search.head_start(paths[0][0], 2) is not None) == known
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_limited_run_tells_when_all_splits_have_a_cell(whole, monkeypatch):
+    """And the first of all comes by itself, before the others of its p."""
+    solve = GramSearch.solve
+
+    def solve_slowly(self, *given):
+        solve(self, *given)
+        time.sleep(0.2)  # several looks of the main thread
+
+    monkeypatch.setattr(GramSearch, "solve", solve_slowly)
+    problem = halves(520, kernel="rbf")
+    engine = RowSearch(problem, PSVC()) if whole else engines_of(problem).search
+    paths = {0: problem.grid.path(0, range(problem.grid.size))}
+    done, at_first = [], []
+
+    def run(end):
+        done.clear()
+        at_first.clear()
+        told = Listener(
+            done.append, lambda *_: None, lambda: None, end, lambda: at_first.append(sum(done))
+        )
+        engine.run(paths, 1e-2, told)
+
+    run(np.inf)
+    assert at_first == []
+    run(1e15)
+    assert at_first[0] == 2  # two splits
+
+
+def test_whole_fits_of_a_limited_run_begin_with_one_cell_on_all_splits():
+    problem = halves(520, kernel="linear")
+    cells = problem.grid.path(0, range(problem.grid.size))
+    order = []
+
+    class Noted(RowSearch):
+        def _fit(self, model, cell, split, *rest):
+            order.append((cell, split))
+            super()._fit(model, cell, split, *rest)
+
+    engine = Noted(problem, LinearPSVC(multi_class="ovo"))
+    engine.run({0: cells}, 1e-2, Listener(lambda _: None, lambda *_: None, lambda: None, 1e15))
+    assert order[:2] == [(cells[0], 0), (cells[0], 1)]
+    assert sorted(order) == sorted((cell, split) for cell in cells for split in (0, 1))

@@ -489,3 +489,54 @@ def test_the_result_does_not_depend_on_threads():
     one, two = (search_of(StandardScaler(), cv=3, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     assert_same_cells(one, two, 0.0)
     assert np.array_equal(one.cross_val_decision_, two.cross_val_decision_)
+
+
+class Slow(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        time.sleep(1.1)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_a_slow_preprocessor_is_seen_at_work(caplog):
+    X, y = noisy(n=60)
+    with caplog.at_level("INFO", logger="psvm"):
+        search_of(Slow(), cv=3, verbose=1).fit(X, y)
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.partition(", ")[2] for line in said[:3]] == [
+        f"preprocessing split {split} of 3" for split in (1, 2, 3)
+    ]
+    assert said[0].startswith("after 1 s")
+
+
+def test_nothing_is_shown_of_rows_that_are_refused(monkeypatch):
+    """A bar before the message would look as if the search had begun."""
+    from psvm.search import watch
+
+    shown = []
+    monkeypatch.setattr(watch, "_bar", lambda: shown.append("bar"))
+    with pytest.raises(ValueError, match="at least one row"):
+        search_of(StandardScaler(), verbose=1).fit(np.zeros((0, 2)), np.zeros(0))
+    assert shown == []
+
+
+def test_the_bar_goes_away_with_a_preprocessor_that_fails(monkeypatch):
+    from psvm.search import watch
+
+    class Bar:
+        open = True
+
+        def show(self, *_):
+            pass
+
+        def close(self):
+            self.open = False
+
+    bar = Bar()
+    monkeypatch.setattr(watch, "_bar", lambda: bar)
+    X, y = noisy(n=60)
+    with pytest.raises(ValueError, match="failed on all rows"):
+        search_of(SelectKBest(k=1, score_func=lambda X, y: 1 / 0), verbose=1).fit(X, y)
+    assert not bar.open

@@ -293,7 +293,10 @@ def test_a_limited_search_takes_the_small_costs_of_all_p_first():
     cells = [(p, C) for p in (1, 2) for C in range(7)]
     search = SimpleNamespace(_grid=SimpleNamespace(p=[p for p, _ in cells]))
     parts = GramSearch._stretches(search, range(len(cells)))
-    assert [[cells[i] for i in range(14)[part]] for part in parts] == [
+    found = [[cells[i] for i in range(14)[part]] for part in parts]
+    # The very first by itself: as soon as all splits have it there is a model.
+    assert found[:2] == [[(1, 0)], [(1, 1), (1, 2)]]
+    assert [found[0] + found[1], *found[2:]] == [
         [(p, C) for C in few] for few in (range(3), range(3, 6), [6]) for p in (1, 2)
     ]
 
@@ -367,3 +370,18 @@ def test_cancelled_before_held_out_values_are_computed():
     assert done <= 1
     assert outcome["decision"].shape == (done, held_out.size)
     assert outcome["alpha"].shape == outcome["supports"].shape == (done, train.size)
+
+
+def test_nearly_all_seconds_are_for_the_first_cell():
+    """A final fit that is cut short is a model; no cell is none."""
+    from types import SimpleNamespace
+
+    def end(first, finished):
+        table = SimpleNamespace(finished=np.array([finished]), fit_seconds=np.zeros((1, 2)))
+        explorer = SimpleNamespace(
+            max_time=10.0, began=0.0, some_finished=first, table=table, chosen=0
+        )
+        return explore.Explorer._end.fget(explorer)
+
+    assert end(False, False) == 9.0
+    assert end(True, False) == end(True, True) == end(False, True) == 8.0

@@ -10,7 +10,7 @@ import polars as pl
 
 from psvm.cli.errors import Problem, refuse
 from psvm.cli.files.columns import as_texts, examples, first_place, none_of, read_cells
-from psvm.cli.files.dates import DateFormat
+from psvm.cli.files.dates import ASKED, DateFormat
 from psvm.cli.files.kinds import MOSTLY
 from psvm.cli.files.numbers import PLAIN, NumberFormat, any_thousands
 from psvm.cli.files.open_data import ReadOptions
@@ -118,7 +118,7 @@ class RowReader:
 def _as_told(format: NumberFormat | DateFormat, options: ReadOptions) -> NumberFormat | DateFormat:
     """The format of the fit, unless the user says that this file has another."""
     if isinstance(format, DateFormat):
-        order = None if format.order == "ymd" else options.date_order
+        order = options.date_order if format.order in ASKED else None
         return format if order is None else replace(format, order=order)
     return format if options.decimal is None else any_thousands(options.decimal, format.unit)
 
@@ -136,7 +136,8 @@ def _unreadable(
     number = f"{count} cells are none" if count > 1 else ""
     if isinstance(format, DateFormat):
         what = f"the model expects a date ({format.described()}), not {shown}"
-        advice = "correct it, or say --date-order if this file has another order"
+        other = ", or say --date-order if this file has another order"
+        advice = f"correct it{other if format.order in ASKED else ''}"
     else:
         how = "" if format.plain else f" ({format.described()})"
         what = f"the model expects a number{how}, not {shown}"

@@ -12,6 +12,7 @@ from psvm.cli.completion import column_names
 
 READING = "How to read the data"
 LEARNING = "The classifier"
+# With short metavars and no ranges, so that names have room on a terminal of 60 columns.
 COLUMNS = "Columns"
 
 
@@ -169,7 +170,7 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop",
-        metavar="COLUMN",
+        metavar="COL",
         help="Leave this column out; may be repeated.",
         autocompletion=column_names,
         rich_help_panel=COLUMNS,
@@ -196,7 +197,8 @@ MaxCategories = Annotated[
     int,
     typer.Option(
         "--max-categories",
-        min=1,
+        metavar="N",
+        callback=positive,
         help="Categories of a text column; the rarest texts together are one of them.",
         rich_help_panel=COLUMNS,
     ),
@@ -234,8 +236,9 @@ DateColumns = Annotated[
     Dates | None,
     typer.Option(
         "--dates",
-        help="Turn columns of dates into numbers (days, month, day, weekday, hour), or leave them "
-        "out.",
+        metavar="HOW",
+        help="expand: turn columns of dates into numbers (days, month, day, weekday, hour); drop: "
+        "leave them out.",
         show_default="they are refused",
         rich_help_panel=COLUMNS,
     ),
@@ -244,7 +247,7 @@ AsText = Annotated[
     list[str] | None,
     typer.Option(
         "--text",
-        metavar="COLUMN",
+        metavar="COL",
         help="Take this column's numbers or dates for categories; may be repeated.",
         autocompletion=column_names,
         rich_help_panel=COLUMNS,
@@ -254,7 +257,7 @@ AsNumber = Annotated[
     list[str] | None,
     typer.Option(
         "--number",
-        metavar="COLUMN",
+        metavar="COL",
         help="Take this column for numbers, and its other texts for missing; may be repeated.",
         autocompletion=column_names,
         rich_help_panel=COLUMNS,
@@ -332,10 +335,10 @@ TestSize = Annotated[
         show_default="none",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the random split.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the random split.")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, help="Threads.", show_default="one per CPU"),
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Threads.", show_default="one per CPU"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON on standard output.")]

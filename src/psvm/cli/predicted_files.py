@@ -19,11 +19,20 @@ _WHOLE: dict[str, Callable[[pl.DataFrame, IO[bytes]], Any]] = {
     ".ipc": pl.DataFrame.write_ipc,
 }
 _LINES = (".ndjson", ".jsonl")
+# CSV under such a name would be opened by a program that cannot read it.
+_OTHERS = (".json", ".xlsx", ".xls", ".ods", ".npz", ".npy", ".pkl", ".html", ".onnx", ".psvm")
+_OTHERS += (".zip", ".bz2", ".xz", ".zst", ".orc", ".avro", ".h5", ".db", ".sqlite")
 
 
 def is_table_file(path: Path | None) -> bool:
     """Whether the name asks for a format that is not text."""
     return path is not None and path.suffix.lower() in _WHOLE
+
+
+def is_of_another_format(path: Path | None, *, json: bool) -> bool:
+    """Whether the name asks for a format that predictions are not written in."""
+    suffix = "" if path is None else path.suffix.lower()
+    return suffix in _OTHERS and not (json and suffix == ".json")
 
 
 def write_predictions(

@@ -38,11 +38,16 @@ def with_preprocessing(
     numeric = _numeric_steps(scale=scale, impute=impute, sparse=training.sparse)
     if not training.texts:
         return Pipeline([*numeric, (CLASSIFIER, classifier)]) if numeric else classifier
-    most = training.max_categories if _has_rare_texts(training) else None
-    parts = [("texts", Pipeline(_text_steps(impute=impute, most=most)), training.texts)]
+    parts: list[tuple[str, Any, list[str]]] = []
     if training.numbers:
         numbers = Pipeline(numeric) if numeric else "passthrough"
-        parts.insert(0, ("numbers", numbers, training.numbers))
+        parts.append(("numbers", numbers, training.numbers))
+    # Only columns with rare texts are counted: scikit-learn takes seconds to count long columns.
+    many = _with_rare_texts(training)
+    few = [name for name in training.texts if name not in many]
+    for name, texts, most in (("texts", few, None), ("many_texts", many, training.max_categories)):
+        if texts:
+            parts.append((name, Pipeline(_text_steps(impute=impute, most=most)), texts))
     columns = ColumnTransformer(parts, verbose_feature_names_out=False)
     return Pipeline([("columns", columns), (CLASSIFIER, classifier)])
 
@@ -60,12 +65,16 @@ def _numeric_steps(*, scale: bool, impute: bool, sparse: bool) -> list[tuple[str
     return steps
 
 
-def _has_rare_texts(training: TrainingSet) -> bool:
-    """Whether a column has more different texts than categories."""
+def _with_rare_texts(training: TrainingSet) -> list[str]:
+    """The columns that have more different texts than categories."""
     most = training.max_categories
-    return most is not None and any(
-        training.X.get_column(name).drop_nulls().n_unique() > most for name in training.texts
-    )
+    if most is None:
+        return []
+    return [
+        name
+        for name in training.texts
+        if training.X.get_column(name).drop_nulls().n_unique() > most
+    ]
 
 
 def _text_steps(*, impute: bool, most: int | None) -> list[tuple[str, Any]]:

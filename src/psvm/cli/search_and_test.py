@@ -7,15 +7,21 @@ import time
 import warnings
 from typing import Any
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
 from psvm.cli.preprocessing import with_preprocessing
 from psvm.cli.search_remarks import remarks_of
 from psvm.cli.show import show_note, show_table
 from psvm.cli.train_and_test import Fitted, Split, TimeLimit, facts_of
 from psvm.search import GridEdgeWarning
+from psvm.search.explore import COARSE
 from psvm.search.watch import NothingFinished
 
 # Share of a limit of seconds for the search and its final fit; the rest is for the scores.
 _FOR_SEARCH = 0.9
+# A gap that is no solution.
+_FAR = 10.0 * COARSE
 
 
 def tune_model(
@@ -50,6 +56,7 @@ def tune_model(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GridEdgeWarning)  # it is among the remarks
+            warnings.filterwarnings("ignore", "PSVCCV solved", ConvergenceWarning)  # see below
             search.fit(rows.train.X, rows.train.y)
     except NothingFinished:
         raise ValueError(
@@ -57,6 +64,7 @@ def tune_model(
             f"folds; nothing is written. Give more seconds, try fewer combinations (--ps, --Cs, "
             f"--gammas, --cv), or leave the kernel out (--linear)."
         ) from None
+    _warn_of_gaps(search.cv_results_["max_dual_gap"])
     seconds = time.perf_counter() - limit.began
     search.set_params(verbose=0, max_time=limit.seconds)
     test = None if rows.test is None else limit.some_of(rows.test, search, share=0.25)
@@ -70,6 +78,18 @@ def tune_model(
         "search": _table(search.cv_results_, int(search.best_index_)),
     }
     return Fitted(search, facts)
+
+
+def _warn_of_gaps(gaps: Any) -> None:
+    """As PSVCCV does, in words of the command line."""
+    far = int(np.sum(np.nan_to_num(gaps) > _FAR))
+    if far:
+        warnings.warn(
+            f"{far} of {len(gaps)} combinations were solved only to a relative gap above {_FAR:g} "
+            f"(worst {np.nanmax(gaps):.2g}), so that their scores may be off: try smaller --Cs, "
+            f"and scaled columns",
+            stacklevel=2,
+        )
 
 
 def _table(results: dict[str, Any], chosen: int) -> list[dict[str, Any]]:
@@ -114,7 +134,7 @@ def show_search(tuned: Fitted, top: int) -> None:
             ]
             for row in shown
         ],
-        title=f"{tried(tuned.facts)} combinations tried, the best first",
+        title=f"{tried(tuned.facts)} tried, the best first",
     )
     for remark in tuned.facts["remarks"]:
         show_note(remark)
@@ -123,4 +143,5 @@ def show_search(tuned: Fitted, top: int) -> None:
 def tried(facts: dict[str, Any]) -> str:
     """How many combinations have a score, and of how many if that is not all."""
     tried, wanted = len(facts["search"]), facts["combinations"]
-    return str(tried) if tried == wanted else f"{tried} of {wanted}"
+    what = f"combination{'' if wanted == 1 else 's'}"
+    return f"{tried} {what}" if tried == wanted else f"{tried} of {wanted} {what}"

@@ -33,6 +33,7 @@ def remarks_of(search: Any) -> dict[str, Any]:
     best, simplest = choose("best", scores, supports), choose("one_se", scores, supports)
     error, near = standard_error(scores, best), within_one_error(scores, best)
     chosen = int(search.best_index_)
+    finished = int(np.isfinite(scores).all(axis=1).sum())
     edges = edges_of(results, chosen)
     simpler = None if simplest == chosen else _cell(results, simplest)
     return {
@@ -43,7 +44,7 @@ def remarks_of(search: Any) -> dict[str, Any]:
             {"parameter": one.parameter, "value": one.value, "add": one.beyond} for one in edges
         ],
         "remarks": [
-            _how_sure(near.size, len(scores), error, _cell(results, chosen), simpler),
+            _how_sure(near.size, finished, error, _cell(results, chosen), simpler),
             *(_with_options(str(one)) for one in edges),
         ],
     }
@@ -62,6 +63,8 @@ def _how_sure(
     near: int, tried: int, error: float, chosen: dict[str, Any], simpler: dict[str, Any] | None
 ) -> str:
     """How many combinations are as good as the best, and which of them is the simplest."""
+    if tried == 1:
+        return "Only one combination has a score: there was nothing to choose from."
     if near < 2:
         return f"No other combination is within one standard error ({error:.4f}) of the best score."
     said = (

@@ -92,7 +92,7 @@ def _content(
         "made": datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
         "notice": _notice(tuned),
         "chosen": chosen,
-        "tried": tried(facts),
+        "combinations": tried(facts),
         "folds": search.n_splits_,
         "scoring": "" if search.scoring is None else f" of {search.scoring}",
         "cards": [
@@ -158,7 +158,7 @@ def _notice(tuned: Fitted) -> str:
     """What a reader must know first of a search or a fit that was cut short."""
     facts, said = tuned.facts, []
     if len(facts["search"]) < facts["combinations"]:
-        said.append(f"Stopped early: only {tried(facts)} combinations have a score.")
+        said.append(f"Stopped early: only {tried(facts)} have a score.")
     if not facts["finished"]:
         said.append(
             f"The final fit is not finished: its relative duality gap is {facts['dual_gap']:.2g}, "
@@ -170,7 +170,7 @@ def _notice(tuned: Fitted) -> str:
 def _data_facts(rows: Split) -> dict[str, str]:
     train = rows.train
     labels, counts = np.unique(train.y, return_counts=True)
-    shown = ", ".join(f"{name} {count:,}" for name, count in zip(labels, counts, strict=True))
+    shown = ", ".join(f"{name}: {count:,}" for name, count in zip(labels, counts, strict=True))
     facts = {
         "training rows": f"{train.shape[0]:,}",
         "test rows": "none" if rows.test is None else f"{rows.test.shape[0]:,}",
@@ -185,7 +185,7 @@ def _data_facts(rows: Split) -> dict[str, str]:
             for column in train.X.get_columns()
         }
         facts["text columns"] = ", ".join(train.texts) or "none"
-        missing = [f"{name} {count:,}" for name, count in holes.items() if count]
+        missing = [f"{name}: {count:,}" for name, count in holes.items() if count]
         facts["missing values"] = ", ".join(missing) or "none"
     return facts
 
@@ -204,12 +204,15 @@ def _pictures(search: Any, names: list[str]) -> list[dict[str, str]]:
     def selection(**options: Any) -> Draw:
         return lambda ax: SelectionDisplay.from_estimator(search, ax=ax, **options)
 
-    found = []
+    found: list[dict[str, str]] = []
+    several = {name for name in names if len(set(search.cv_results_[f"param_{name}"])) > 1}
+    if not several:
+        return found
     if {"p", "C"} <= set(names):
         found.append(_picture(selection(x="C", y="p"), "Score over C and p."))
     if {"gamma", "C"} <= set(names):
         found.append(_picture(selection(x="C", y="gamma"), "Score over C and gamma."))
-    if "p" in names and "mean_n_support" in search.cv_results_:
+    if "p" in several and "mean_n_support" in search.cv_results_:
         caption = "Support vectors of the best combination of every p, mean over the folds."
         found.append(_picture(selection(x="p", y=None, value="support"), caption))
     return found
@@ -245,8 +248,8 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
 
 def _picture(draw: Draw, caption: str) -> dict[str, str]:
     """A drawing as an address that holds it."""
-    # Small, so that letters are large where the page is narrow.
-    figure = Figure(figsize=(5.4, 3.6), layout="constrained")
+    # Small, so that letters can be read where all of it fits on a phone.
+    figure = Figure(figsize=(4.6, 3.2), layout="constrained")
     draw(figure.subplots())
     stream = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path"}):

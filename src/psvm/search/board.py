@@ -115,12 +115,21 @@ class Listener:
     end : float
         When ``on_wait`` will raise SearchStopped, by ``time.monotonic``: a fit need not go on
         beyond it.
+    on_first : callable
+        Called as soon as some cell is solved on all splits, where there is an ``end``; perhaps
+        more than once. From the calling thread.
     """
 
     on_cells: Callable[[int], None]
     on_width: Callable[[int, list[FoldAnswers]], None]
     on_wait: Callable[[], None]
     end: float = np.inf
+    on_first: Callable[[], None] = lambda: None
+
+    def look_for_first(self, answers: Sequence[FoldAnswers]) -> None:
+        """Tell if the answers of all splits at one width have a cell in common."""
+        if np.isfinite(self.end) and np.all([own.complete for own in answers], axis=0).any():
+            self.on_first()
 
 
 class Engine(Protocol):

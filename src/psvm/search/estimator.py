@@ -298,9 +298,11 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         began = time.monotonic()
         settings = check_settings(self)
         end = np.inf if settings.max_time is None else began + settings.max_time
-        posed = pose(self, settings, X, y, sample_weight, params, end)
+        watch = SearchWatch(self)
+        with watch.closed_on_error():
+            posed = pose(self, settings, X, y, sample_weight, params, end, watch.preparing)
+            watch.begin(posed.X, posed.y)
         problem, scorer, final = posed.problem, posed.scorer, posed.final
-        watch = SearchWatch(self, posed.X, posed.y)
         explorer = Explorer(
             problem=problem,
             engines=choose_engines(

@@ -33,6 +33,8 @@ _NEAR = 0.002
 # Of a limit of seconds, the share that the search leaves for the final fit: twice what the chosen
 # cell took on its slowest split, within these bounds.
 _LEAST_RESERVE, _MOST_RESERVE = 0.2, 0.5
+# While no cell is finished: a final fit that is cut short is better than nothing.
+_RESERVE_OF_NOTHING = 0.1
 
 
 def nothing_found(why: str) -> NothingFinished:
@@ -61,6 +63,7 @@ class Explorer:
     kept: dict[int, list[Array]] = field(default_factory=dict)
     # The answers of the best cell so far, to the gap that it was solved to.
     rough: dict[int, list[Array]] = field(default_factory=dict)
+    some_finished: bool = False
     searched: bool = False
     in_haste: bool = False
 
@@ -122,6 +125,8 @@ class Explorer:
         """When the search must end, by ``time.monotonic``, to leave time for the final fit."""
         if self.max_time is None:
             return float(np.inf)
+        if not (self.some_finished or self.table.finished.any()):
+            return self.began + (1.0 - _RESERVE_OF_NOTHING) * self.max_time
         slowest = 0.0
         if self.table.finished.any():
             slowest = float(self.table.fit_seconds[self.chosen].max()) / self.max_time
@@ -168,7 +173,10 @@ class Explorer:
             if end < np.inf and time.monotonic() > min(end, self._end):
                 raise SearchStopped("stopped by max_time")
 
-        engine.run(paths, tol, Listener(self.watch.fits_done, on_width, on_wait, end))
+        def on_first() -> None:
+            self.some_finished = True
+
+        engine.run(paths, tol, Listener(self.watch.fits_done, on_width, on_wait, end, on_first))
 
     def _note(self, answers: list[FoldAnswers], *, keep: bool) -> None:
         """Score the answers of all splits at one width."""

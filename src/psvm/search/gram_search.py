@@ -213,6 +213,8 @@ class GramSearch:
         try:
             crew.start(min(self._effort.threads, len(tasks)))
             while crew.wait(_LOOK):
+                for own in answers.values():
+                    listener.look_for_first(own)
                 listener.on_wait()
                 for gamma in crew.finished() - told:
                     told.add(gamma)
@@ -236,7 +238,14 @@ class GramSearch:
             places = list(same)
             for first in range(0, len(places), _STRETCH):
                 few = places[first : first + _STRETCH]
-                found.append((first, slice(few[0], few[-1] + 1)))
+                # The first cell of all by itself: one that all splits have is a model, whatever
+                # happens next.
+                alone = 1 if few[0] == 0 else len(few)
+                found += [
+                    (first, slice(part[0], part[-1] + 1))
+                    for part in (few[:alone], few[alone:])
+                    if part
+                ]
         # Those of large C take longest, sometimes more time than there is.
         return [part for _, part in sorted(found, key=lambda placed: placed[0])]
 

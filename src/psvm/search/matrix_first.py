@@ -50,7 +50,9 @@ class MatrixFirst:
 
         # Only now is it known which cells are done: counted on the way, progress would stand at its
         # end while the others are fitted.
-        on_matrix = replace(listener, on_cells=lambda _: None, on_width=on_width)
+        on_matrix = replace(
+            listener, on_cells=lambda _: None, on_width=on_width, on_first=lambda: None
+        )
         self._on_matrix.run(paths, tol, on_matrix)
         self._whole_fits.run(
             {gamma: cells for gamma, cells in left.items() if cells}, tol, listener

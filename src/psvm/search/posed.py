@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,10 +72,12 @@ def pose(
     sample_weight: Any,
     params: dict[str, Any],
     end: float,
+    on_rows: Callable[[str], None],
 ) -> PosedSearch:
     """The problem of a PSVCCV and the data of its ``fit``.
 
-    ``end`` is when ``max_time`` is over, by ``time.monotonic``.
+    ``end`` is when ``max_time`` is over, by ``time.monotonic``; ``on_rows`` hears which rows the
+    preprocessor begins with.
     """
     given = X
     if search.preprocessor is None:
@@ -91,6 +93,7 @@ def pose(
     if search.preprocessor is not None:
         metadata = routed_to_preprocessor(search, sample_weight, params)
         preparation = Preparation(search.preprocessor, X, y, metadata, model_of(search))
+        on_rows("all rows")
         final = preparation.of_all_rows()
     grid = settings.grid.over(search.kernel, final.X, weight)
     weight = weights_for_all(y, weight, search.class_weight, grid.C)
@@ -104,7 +107,7 @@ def pose(
     ]
     problem = SearchProblem(
         kernel=settings.kernel,
-        prepared=prepare(preparation, final.X, folds, end),
+        prepared=prepare(preparation, final.X, folds, end, on_rows),
         codes=labels.codes,
         classes=labels.classes,
         weight=weight,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,13 +157,18 @@ class Preparation:
 
 
 def prepare(
-    preparation: Preparation | None, X: Any, folds: Sequence[Fold], end: float
+    preparation: Preparation | None,
+    X: Any,
+    folds: Sequence[Fold],
+    end: float,
+    on_rows: Callable[[str], None],
 ) -> list[PreparedRows]:
     """The rows that the splits are solved on: X for all, or prepared for each until ``end``."""
     if preparation is None:
         return [PreparedRows.shared(X, folds)]
     prepared = []
     for split, fold in enumerate(folds):
+        on_rows(f"split {split + 1} of {len(folds)}")
         prepared.append(preparation.of_split(split, fold))
         if time.monotonic() > end:
             raise nothing_found("stopped by max_time, in the preprocessor,")

@@ -70,8 +70,11 @@ class RowSearch:
         p = self._problem.grid.p
         model = clone(self._model).set_params(tol=tol, warm_start=True)
         models = [clone(model) for _ in self._problem.folds]
-        for _, same_p in groupby(enumerate(cells), lambda placed: p[placed[1]]):
-            part = list(same_p)
+        parts = [list(part) for _, part in groupby(enumerate(cells), lambda one: p[one[1]])]
+        if np.isfinite(listener.end):
+            # The first cell by itself: one that all splits have is a model.
+            parts[:1] = [part for part in (parts[0][:1], parts[0][1:]) if part]
+        for part in parts:
             for split, model in enumerate(models):
                 train, test = self._problem.rows_of(split)
                 for place, cell in part:
@@ -81,6 +84,7 @@ class RowSearch:
                     self._fit(model, cell, split, train, test, answers[split], place)
                     for _ in self._problem.problems[split]:
                         listener.on_cells(1)
+                    listener.look_for_first(answers)
                     listener.on_wait()
 
     def _fit(

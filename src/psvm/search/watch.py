@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
@@ -30,14 +32,34 @@ class SearchWatch:
     ``verbose >= 2`` also one line per kernel width.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self._reporter = FitReporter(estimator, X, y)
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
         self._verbose = int(estimator.verbose)
         self._lock = Lock()
         self._done = self._total = 0
         self._best = ""
         self._ending = False
         self._start = self._last = time.monotonic()
+        self._bar: Any = None
+        self._shown = False
+
+    def preparing(self, what: str) -> None:
+        """The preprocessor is at work on these rows, which may take longer than all fits."""
+        self._best = f"preprocessing {what}"
+        self._display()
+        self.look()
+
+    def begin(self, X: Any, y: Any) -> None:
+        """Data are checked and rows prepared: the search begins."""
+        self._best = ""
+        self._reporter = FitReporter(self._estimator, X, y)
+        self._display()
+
+    def _display(self) -> None:
+        """Show a bar or log from now on; not before data are checked, whose errors stand alone."""
+        if self._shown:
+            return
+        self._shown = True
         self._bar = _bar() if self._verbose == 1 else None
         if self._verbose > 0 and self._bar is None:
             ProgressLog(self._verbose)  # makes sure that somebody listens to the logger
@@ -77,7 +99,8 @@ class SearchWatch:
         so_far = now - self._start
         if self._verbose == 1 and now - self._last >= max(_PAUSE, _PAUSE_SHARE * so_far):
             self._last = now
-            told = [f"{self._done} of {self._total} fits after {so_far:.0f} s"]
+            fits = f"{self._done} of {self._total} fits " if self._total else ""
+            told = [f"{fits}after {so_far:.0f} s"]
             if self._done:
                 told.append(f"about {so_far * (self._total - self._done) / self._done:.0f} s left")
             logger.info(", ".join([*told, self._best] if self._best else told))
@@ -101,6 +124,15 @@ class SearchWatch:
             self._bar.show(self._done, self._total, self._best)
             self._bar.close()
             self._bar = None
+
+    @contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """No display is left of a block that fails."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def end(self) -> None:
         """The fit is over."""
@@ -145,7 +177,7 @@ class _RichBar:
         self._live.start()
 
     def show(self, done: int, total: int, best: str) -> None:
-        self._progress.update(self._task, completed=done, total=total)
+        self._progress.update(self._task, completed=done, total=total or None)
         self._best = best
 
     def say(self, sentence: str) -> None:

@@ -32,17 +32,23 @@ def export(
         raise typer.BadParameter(f"OUT must end in one of {', '.join(suffixes)}, got {output}")
     from psvm import persistence
     from psvm.cli.output import about, check_can_write
+    from psvm.persistence.steps import steps_of
 
     check_can_write(output)
     estimator = persistence.load(model)
-    if output.suffix in (".libsvm", ".model") and hasattr(estimator, "steps"):
-        steps = ", ".join(name for name, _ in estimator.steps[:-1])
-        raise ValueError(
-            f"{model}: a LIBSVM model has no preprocessing ({steps}): prepare the data before and "
-            f"fit with --no-scale, or export .onnx or .json"
-        )
+    words: dict[str, bool] = {}
+    if output.suffix in (".libsvm", ".model"):
+        if before := [type(step).__name__ for step in steps_of(estimator)[:-1]]:
+            raise ValueError(
+                f"{model}: a LIBSVM model has no preprocessing ({', '.join(before)}): prepare the "
+                f"data before and fit with --no-scale, or export .onnx or .json"
+            )
+        words["number_classes"] = estimator.classes_.dtype.kind not in "biuf"
     with about(output):
-        persistence.export(estimator, output)
+        persistence.export(estimator, output, **words)
+    if words.get("number_classes"):
+        told = ", ".join(f"{number} is {name}" for number, name in enumerate(estimator.classes_))
+        sys.stderr.write(f"psvm: {output}: LIBSVM's labels are whole numbers: {told}\n")
     if json:
         show_json({"model": str(model), "output": str(output), "bytes": output.stat().st_size})
     elif not quiet:

@@ -51,7 +51,11 @@ def _facts(header: dict[str, Any]) -> dict[str, str]:
 
 def _reading(values: dict[str, Any]) -> str:
     """How a column is read, for people: its kind and the settings that are not empty."""
-    settings = [f"{name} {value}" for name, value in values.items() if name != "kind" and value]
+    settings = [
+        f"{name} {' '.join(value) if isinstance(value, list) else value}"
+        for name, value in values.items()
+        if name != "kind" and value
+    ]
     return f"{values['kind']} ({', '.join(settings)})"
 
 

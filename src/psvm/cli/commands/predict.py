@@ -18,8 +18,8 @@ def predict(
             "--output",
             "-o",
             metavar="FILE",
-            help="File of the predictions, by its end: .csv, .tsv (both also .gz), .parquet, "
-            ".arrow or .feather.",
+            help="File of the predictions, by its end: .csv, .tsv, .ndjson (these also with .gz), "
+            ".parquet, .arrow or .feather.",
             show_default="standard output",
         ),
     ] = None,
@@ -59,11 +59,16 @@ def predict(
     from psvm.cli.interrupts import telling_what_is_kept
     from psvm.cli.output import output_stream
     from psvm.cli.predict_blocks import predictions, rows_in
-    from psvm.cli.predicted_files import is_table_file, write_predictions
+    from psvm.cli.predicted_files import is_of_another_format, is_table_file, write_predictions
     from psvm.cli.row_bar import rows_shown
 
     if json and is_table_file(output):
         raise typer.BadParameter(f"--json: {output} asks for another format; name it .ndjson")
+    if is_of_another_format(output, json=json):
+        raise typer.BadParameter(
+            f"--output: predictions are not written as {output}; name it .csv, .tsv, .ndjson, "
+            f".parquet, .arrow or .feather"
+        )
     options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
     blocks = predictions(model, data, options, proba=proba, decision=decision, ids=ids or ())
     total = rows_in(data, options) if sys.stderr.isatty() and not quiet else None

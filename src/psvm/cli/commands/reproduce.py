@@ -37,7 +37,10 @@ def reproduce(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Folder of the results; an earlier run there is continued."
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder of the results; an earlier run there is continued.",
         ),
     ] = Path("psvm-paper"),
     quick: Annotated[
@@ -46,6 +49,8 @@ def reproduce(
     dataset: Annotated[
         list[str] | None,
         typer.Option(
+            "--dataset",
+            metavar="NAME",
             help="Only this data set of the tables; may be repeated.",
             autocompletion=_dataset_names,
         ),

@@ -51,7 +51,9 @@ def tune(
     linear: opt.Linear = False,
     class_weight: opt.ClassWeights = None,
     max_time: opt.MaxTime = None,
-    cv: Annotated[int, typer.Option("--cv", min=2, help="Folds of the cross-validation.")] = 5,
+    cv: Annotated[
+        int, typer.Option("--cv", metavar="N", min=2, help="Folds of the cross-validation.")
+    ] = 5,
     scoring: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +69,7 @@ def tune(
             "--rule", help="Take the best score, or the simplest model within a standard error."
         ),
     ] = opt.Rule.best,
-    top: Annotated[int, typer.Option("--top", min=1, help="Rows of the table.")] = 10,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Rows of the table.")] = 10,
     report: Annotated[
         Path | None,
         typer.Option(

@@ -8,8 +8,11 @@ from typing import Any
 
 import polars as pl
 
-ORDERS = ("ymd", "dmy", "mdy")
-"""In which order year, month and day may stand."""
+ORDERS = ("ymd", "dmy", "mdy", "ym", "time")
+"""In which order year, month and day may stand; a month of a year, and a time of day alone."""
+
+ASKED = ("dmy", "mdy")
+"""Those that a user may be asked to tell apart."""
 
 PARTS = ("days", "month", "day", "weekday", "hour")
 """Numbers of a date: days since 1970, month, day of the month, weekday (Monday is 1), hour."""
@@ -29,6 +32,13 @@ _DATE = {
     "dmy": rf"^{_FEW}[-/. ]{{1,2}}{_FEW}[-/., ]{{1,2}}(\d{{4}}|\d{{2}})",
     "mdy": rf"^{_FEW}[-/ ]{_FEW}[-/, ]{{1,2}}(\d{{4}}|\d{{2}})",
 }
+# What is less than a date, with what completes it. Codes as 1234-01 are no months of a year.
+_COMPLETED = {
+    "ym": (r"^((?:19|20)\d{2})[-/](0[1-9]|1[0-2])$", "${1}-${2}-01"),
+    "time": (r"^(\d{1,2}:\d{2}.*)$", "1970-01-01 ${1}"),
+}
+# The numbers that it has.
+_ONLY = {"ym": ("days", "month"), "time": ("hour",)}
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,8 @@ class DateFormat:
         """The dates with their time of day, as written; null where missing or none."""
         if column.dtype == pl.Date:
             return column.cast(pl.Datetime("us"))
+        if column.dtype == pl.Time:
+            return column.cast(pl.Duration("us")).cast(pl.Int64).cast(pl.Datetime("us"))
         if isinstance(column.dtype, pl.Datetime):
             return column.dt.replace_time_zone(None).cast(pl.Datetime("us"))
         return _parsed(column, self.order)
@@ -66,7 +78,7 @@ class DateFormat:
             "month": found.dt.month(),
             "day": found.dt.day(),
             "weekday": found.dt.weekday(),
-            "hour": found.dt.hour() + found.dt.minute() / 60,
+            "hour": found.dt.hour() + found.dt.minute() / 60 + found.dt.second() / 3600,
         }
         return [
             numbers[part].cast(pl.Float64).fill_null(float("nan")).alias(name)
@@ -79,6 +91,8 @@ class DateFormat:
 
     def described(self) -> str:
         """For people."""
+        if self.order == "time":
+            return "time of day"
         words = {"y": "year", "m": "month", "d": "day"}
         return ", ".join(words[letter] for letter in self.order)
 
@@ -94,11 +108,16 @@ class DateFormat:
 
 def is_dates(dtype: pl.DataType) -> bool:
     """Whether a file says itself that a column holds dates."""
-    return dtype == pl.Date or isinstance(dtype, pl.Datetime)
+    return dtype in (pl.Date, pl.Time) or isinstance(dtype, pl.Datetime)
 
 
 def _parsed(texts: pl.Series, order: str) -> pl.Series:
     """Texts with year, month and day in this order, and perhaps a time of day."""
+    if order in _COMPLETED:
+        pattern, whole = _COMPLETED[order]
+        cells = texts.str.strip_chars()
+        completed = pl.when(cells.str.contains(pattern)).then(cells.str.replace(pattern, whole))
+        return _parsed(pl.select(completed.alias(texts.name)).to_series(), "ymd")
     named = texts
     if texts.str.contains("[A-Za-z]{3}").any():
         # May 31 is a month and a day in whatever order the rest is written.
@@ -148,7 +167,7 @@ def _parsed(texts: pl.Series, order: str) -> pl.Series:
 def orders_of(texts: pl.Series, counts: pl.Series, orders: Sequence[str]) -> dict[str, int]:
     """By order, the cells that are dates in it; texts are different, each with its cells."""
     # Most columns of texts hold no date, and are left alone after a look.
-    looked = texts.str.contains(r"^\d{1,4}[-/. ]|^[A-Za-z]{3,9}\.? \d|\d{4}")
+    looked = texts.str.contains(r"^\d{1,4}[-/. ]|^\d{1,2}:\d{2}|^[A-Za-z]{3,9}\.? \d|\d{4}")
     if int(counts.filter(looked).sum()) < int(counts.sum()) / 2:
         return dict.fromkeys(orders, 0)
     return {
@@ -157,11 +176,12 @@ def orders_of(texts: pl.Series, counts: pl.Series, orders: Sequence[str]) -> dic
 
 
 def varying(column: pl.Series, order: str) -> DateFormat:
-    """The format with those parts only that differ between rows; days at least."""
+    """The format with those parts only that differ between rows; one at least."""
+    possible = _ONLY.get(order, PARTS)
     every = DateFormat(order).expand(column)
     there = [
         part
         for part, numbers in zip(PARTS, every, strict=True)
-        if numbers.fill_nan(None).drop_nulls().n_unique() > 1
+        if part in possible and numbers.fill_nan(None).drop_nulls().n_unique() > 1
     ]
-    return DateFormat(order, tuple(there) or ("days",))
+    return DateFormat(order, tuple(there) or possible[:1])

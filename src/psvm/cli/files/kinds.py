@@ -8,7 +8,7 @@ import polars as pl
 
 from psvm.cli.errors import COLUMN, Problem
 from psvm.cli.files.columns import DECLARED, TEXTS, as_texts, stands_for_missing
-from psvm.cli.files.dates import ORDERS, DateFormat, is_dates, orders_of
+from psvm.cli.files.dates import ASKED, ORDERS, DateFormat, is_dates, orders_of
 from psvm.cli.files.numbers import (
     PLAIN,
     Evidence,
@@ -192,7 +192,7 @@ def _kind_by_type(column: pl.Series, hints: Hints) -> Kind:
     if column.dtype in TEXTS or column.name in hints.as_text:
         return Kind(None)
     if is_dates(column.dtype):
-        return Kind(DateFormat("ymd"))
+        return Kind(DateFormat("time" if column.dtype == pl.Time else "ymd"))
     if column.dtype.is_numeric() or column.dtype == pl.Null:
         return Kind(PLAIN)
     what = f"values of type {column.dtype} are neither numbers nor texts"
@@ -264,7 +264,9 @@ def _dates(column: pl.Series, look: Look, hints: Hints) -> Kind | None:
         return None
     told = hints.date_order
     found = {
-        order: count for order, count in every.items() if told in (None, order) or order == "ymd"
+        order: count
+        for order, count in every.items()
+        if told in (None, order) or order not in ASKED
     }
     order = max(found, key=lambda one: found[one])
     format = DateFormat(order)
