@@ -222,7 +222,7 @@ def check_entries(X: Any, estimator: Any) -> float:
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
     largest = _largest_entry(X)
     if largest > _LARGEST:
-        _check_range(largest)
+        check_range(largest)
     return largest
 
 
@@ -231,7 +231,7 @@ def _largest_entry(X: Any) -> float:
     return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
 
 
-def _check_range(largest: float) -> None:
+def check_range(largest: float) -> None:
     """The products of entries up to this size are within the range of float64."""
     if largest > _LARGEST or 0.0 < largest < _SMALLEST:
         at_most = "" if largest > _LARGEST else " at most"
@@ -309,7 +309,7 @@ def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
     seeing = _twin(estimator)
     X, y = _check_block(seeing, X, y, reset=True)
     rows = split_rows(X)
-    _check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
+    check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
     return SeenFeatures.by(seeing), rows, y
 
 
@@ -409,7 +409,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
         sparse |= sp.issparse(X)
         shapes.append(X.shape)
         labels.append(y)
-    _check_range(largest)
+    check_range(largest)
     y = np.concatenate(labels)
     missing = [] if classes is None else np.setdiff1d(classes, y).tolist()
     if missing:
@@ -425,7 +425,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
 def check_kernel_input(kernel: Any, X: Any, threads: int = 1) -> None:
     """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
     if kernel != "precomputed":
-        _check_range(_largest_entry(X))
+        check_range(_largest_entry(X))
         return
     if X.shape[0] != X.shape[1]:
         raise ValueError(
