@@ -1,4 +1,7 @@
-"""Estimators for more rows than one machine holds, on a Dask cluster: ``pip install "psvm[dask]"``."""
+"""Estimators for more rows than one machine holds, on a Dask cluster.
+
+Needs ``pip install "psvm[dask]"``.
+"""
 
 from psvm.dask.cluster import ClusterError
 from psvm.dask.linear_svc import DaskLinearPSVC

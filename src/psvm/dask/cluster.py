@@ -1,8 +1,8 @@
 """A Dask cluster as the solver sees it: graphs in, results out, and every wait has an end.
 
-All waiting of a fit is in :meth:`Cluster.wait`. It ends with the results, or at an interrupt, at the
-limit of seconds, when a task fails, when there are no workers or there is no scheduler any more, and
-when nothing has moved for a long time; then what was submitted is cancelled.
+All waiting of a fit is in :meth:`Cluster.wait`. It ends with the results, or at an interrupt, at
+the limit of seconds, when a task fails, when there are no workers or there is no scheduler any
+more, and when nothing has moved for a long time; then what was submitted is cancelled.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from psvm.solvers.ledger import OutOfTime
 
 # Seconds between two looks at the clock and the workers while results are awaited.
 _LOOK = 0.2
-# Seconds without any worker, and without anything that moves (a result, a worker that comes or goes),
-# after which a fit is given up. A block takes a fraction of a second; what lasts is reading it.
+# Seconds without any worker, and without anything that moves (a result, a worker that comes or
+# goes), after which a fit is given up. A block takes a fraction of a second; what lasts is reading
+# it.
 NO_WORKERS, NO_MOTION = 60.0, 900.0
+# Seconds without anything that moves after which a round goes to the workers that are not paused.
+_PAUSED = 5.0
 # Seconds to wait for the scheduler itself, and for its word that tasks are cancelled.
 _ANSWER, _CANCELLED = 30.0, 0.5
 # Times that tasks which went down with their worker are submitted again, in a row.
@@ -61,6 +64,10 @@ class Traffic:
         Bytes of the sums that the workers have answered with.
     rebuilt : int
         Times that rows had lost their state and the solver began again from the accepted (w, b).
+    dealt_out : int
+        Times that blocks were dealt out to the workers: once, and when workers have joined.
+    seconds_waiting, seconds_at_work : float
+        Seconds in which the client waited, and in which the slowest worker of each round worked.
     """
 
     round_trips: int = 0
@@ -68,8 +75,9 @@ class Traffic:
     bytes_broadcast: int = 0
     bytes_summed: int = 0
     rebuilt: int = 0
+    dealt_out: int = 0
     seconds_waiting: float = 0.0
-    seconds_at_work: float = 0.0  # of the slowest worker in every round
+    seconds_at_work: float = 0.0
 
 
 def checked_client(client: Any) -> Client:
@@ -89,7 +97,7 @@ def checked_client(client: Any) -> Client:
     if client.asynchronous:
         raise ValueError(
             "`client` is asynchronous, and `fit` waits for its results: pass a Client made without "
-            "asynchronous=True (fit may run in a thread of its own: asyncio.to_thread(model.fit, X, y))."
+            "asynchronous=True. (Fit may run in a thread: asyncio.to_thread(model.fit, X, y).)"
         )
     if client.status != "running":
         raise ClusterError(
@@ -180,12 +188,13 @@ class Cluster:
     ) -> None:
         """Wait until all futures are finished; else cancel them and those of ``cancel``, and raise.
 
-        With ``keep`` what has gone down with its worker is not cancelled, to be tried again. Raises OutOfTime at the limit of seconds, ClusterError where the cluster fails, and what a
-        task has raised.
+        With ``keep`` what has gone down with its worker is not cancelled, to be tried again. Raises
+        OutOfTime at the limit of seconds, ClusterError where the cluster fails, and what a task has
+        raised.
         """
         began = time.monotonic()
         try:
-            self._wait(futures, began)
+            self._wait(futures, cancel, began)
         except BaseException as error:
             if not (keep and isinstance(error, TasksLost)):
                 self.cancel([*futures, *cancel])
@@ -194,7 +203,7 @@ class Cluster:
             self.traffic.round_trips += 1
             self.traffic.seconds_waiting += time.monotonic() - began
 
-    def _wait(self, futures: Sequence[Future], began: float) -> None:
+    def _wait(self, futures: Sequence[Future], steps: Sequence[Future], began: float) -> None:
         moved = seen_workers = began
         before: tuple[int, frozenset[str]] = (0, frozenset())
         while True:
@@ -209,21 +218,26 @@ class Cluster:
             self._check(futures)
             self._check_connected()
             now = time.monotonic()
-            workers = frozenset(self._known())
+            known = self._known()
+            workers = frozenset(known)
             if workers:
                 seen_workers = now
             elif now - seen_workers > self.no_workers:
                 raise ClusterError(
-                    f"The cluster has had no workers for {self.no_workers:g} s; start some, and fit again."
+                    f"The cluster has had no workers for {self.no_workers:g} s; start some, and "
+                    f"fit again."
                 )
-            state = sum(one.status == "finished" for one in futures), workers
+            state = sum(one.status == "finished" for one in (*futures, *steps)), workers
+            paused = [one for one in known.values() if one.get("status") == "paused"]
             if state != before:
                 before, moved = state, now
+            elif paused and len(paused) < len(workers) and now - moved > _PAUSED:
+                raise TasksLost(f"{len(paused)} of {len(workers)} workers are paused.")
             elif now - moved > self.patience:
                 raise ClusterError(
                     f"Nothing has moved on the cluster for {self.patience:g} s: "
-                    f"{len(futures) - state[0]} tasks wait on {len(workers)} workers. Are they "
-                    f"paused for lack of memory, or busy with other work?"
+                    f"tasks wait on {len(workers)} workers. Are they paused for lack of memory, or "
+                    f"busy with other work?"
                 )
 
     def _check(self, futures: Sequence[Future]) -> None:
@@ -234,7 +248,7 @@ class Cluster:
                 if isinstance(error, distributed.scheduler.KilledWorker):
                     raise TasksLost(f"Workers died again and again: {error}") from error
                 raise error
-            if one.status in ("cancelled", "lost"):
+            if one.status == "cancelled":  # "lost" will be computed again
                 raise TasksLost(
                     "Tasks were cancelled, by a restart of the cluster or by another client."
                 )
@@ -242,8 +256,8 @@ class Cluster:
     def _check_connected(self) -> None:
         if self.client.status != "running":
             raise ClusterError(
-                f"The scheduler is lost (the client is {self.client.status}). Connect a new Client, and "
-                f"fit again."
+                f"The scheduler is lost (the client is {self.client.status}). Connect a new "
+                f"Client, and fit again."
             )
 
     def cancel(self, futures: Sequence[Future]) -> None:

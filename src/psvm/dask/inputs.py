@@ -79,8 +79,8 @@ def frame_names(X: Any) -> tuple[str, ...]:
     if wrong:
         name, kind = next(iter(wrong.items()))
         raise ValueError(
-            f"X has {len(wrong)} columns that are no numbers, the first {name!r} of type {kind}. Encode "
-            f"them first, for instance categories with dask.dataframe.get_dummies(X.categorize())."
+            f"X has {len(wrong)} columns that are no numbers, the first {name!r} of type {kind}. "
+            f"Encode them first: dask.dataframe.get_dummies(X.categorize()) for categories."
         )
     return tuple(kinds)
 
@@ -115,7 +115,7 @@ def _delayed_parts(X: Sequence[Any], y: Any, weight: Any) -> Parts:
 
 
 def _delayed_list(X: Any) -> list[Any]:
-    return [one for one in np.asarray(X.to_delayed(), dtype=object).ravel().tolist()]
+    return list(np.asarray(X.to_delayed(), dtype=object).ravel().tolist())
 
 
 def _aligned(name: str, values: Any, X: Any, count: int) -> list[Any]:
@@ -141,7 +141,7 @@ def _aligned(name: str, values: Any, X: Any, count: int) -> list[Any]:
     parts = _delayed_list(values)
     if len(parts) != count:
         raise ValueError(
-            f"X has {count} partitions, {name} has {len(parts)}, and the rows of some are not known. "
-            f"Give both the same partitions, or let Dask count: X.compute_chunk_sizes()."
+            f"X has {count} partitions, {name} has {len(parts)}, and the rows of some are not "
+            f"known. Give both the same partitions, or let Dask count: X.compute_chunk_sizes()."
         )
     return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,8 @@ class ClusterFit:
     def __post_init__(self) -> None:
         if self.estimator.solver == "coordinate_descent":
             raise ValueError(
-                f"solver='coordinate_descent' visits rows in random order, which a cluster cannot; use "
-                f"'auto' or 'semismooth_newton', or {self.local}."
+                f"solver='coordinate_descent' visits rows in random order, which a cluster "
+                f"cannot; use 'auto' or 'semismooth_newton', or {self.local}."
             )
         check.check_choice("on_failure", self.estimator.on_failure, ON_FAILURE)
         client, budget = checked_client(self.estimator.client), self.settings.budget
@@ -105,7 +106,8 @@ class ClusterFit:
         summary = summary_of(loaded.described, centred=settings.fit_intercept)
         terms = Terms(settings.loss, settings.fit_intercept, bool(np.isinf(settings.C)))
         setup = Setup(problems.encoder, problems.signs, terms, summary.shift)
-        passes = ClusterPasses(self.cluster, loaded.blocks, setup, deal_out(self.cluster, loaded))
+        deal = partial(deal_out, self.cluster, loaded)
+        passes = ClusterPasses(self.cluster, loaded.blocks, setup, deal)
         solve = ClusterSolve(
             cluster=self.cluster,
             passes=passes,

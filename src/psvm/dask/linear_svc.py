@@ -32,24 +32,25 @@ class DaskLinearPSVC(PNormClassifier):
     r"""Linear support vector classifier with the p-norm hinge loss, on a Dask cluster.
 
     The problem, the solver and the certificate are those of :class:`psvm.LinearPSVC`; the rows stay
-    on the workers. A worker that is lost in the middle of a fit costs time and nothing else, workers
-    that join are used, and no wait is without an end.
+    on the workers. A worker that is lost in the middle of a fit costs time and nothing else,
+    workers that join are used, and no wait is without an end.
 
     Parameters
     ----------
     p, C, fit_intercept, multi_class, class_weight, tol, max_iter, verbose
-        As in :class:`psvm.LinearPSVC`. With ``verbose`` and callbacks, and as events of the cluster of
-        the topic "psvm" (``client.get_events("psvm")``), the gap is told after every iteration.
+        As in :class:`psvm.LinearPSVC`. With ``verbose`` and callbacks, and as events of the cluster
+        of the topic "psvm" (``client.get_events("psvm")``), the gap is told after every iteration.
     max_time : float or None, default=None
-        Limit of seconds of the fit. What runs on the cluster by then is cancelled, and the best iterate
-        so far is the result; its ``dual_gap_`` is infinite if there was no time left to prove one.
+        Limit of seconds of the fit. What runs on the cluster by then is cancelled, and the best
+        iterate so far is the result; its ``dual_gap_`` is infinite if there was no time left to
+        prove one.
     solver : {"auto", "semismooth_newton"}, default="auto"
         There is one solver for rows on a cluster; coordinate descent is for one machine.
     warm_start : bool, default=False
         Whether a further fit of as many classes and features starts from the present coefficients.
     n_jobs : int or None, default=None
-        Threads of this machine, for the sample that a large fit begins with. On the cluster every thread
-        of a worker runs one task, whose BLAS has one thread.
+        Threads of this machine, for the sample that a large fit begins with. On the cluster every
+        thread of a worker runs one task, whose BLAS has one thread.
     client : distributed.Client or None, default=None
         The client of the cluster, not an asynchronous one; None takes the present client. It is not
         copied by ``clone`` and no part of a pickle.
@@ -65,8 +66,9 @@ class DaskLinearPSVC(PNormClassifier):
     status_, history_, class_weight_, n_features_in_, feature_names_in_
         As in :class:`psvm.LinearPSVC`.
     traffic_ : dict
-        What the fit has sent: "round_trips", "tasks", "bytes_broadcast", "bytes_summed"; "rebuilt", how
-        often rows had lost their state; and seconds of waiting and of the slowest worker's work.
+        What the fit has sent: "round_trips", "tasks", "bytes_broadcast", "bytes_summed"; "rebuilt",
+        how often rows had lost their state; and seconds of waiting and of the slowest worker's
+        work.
     partial_ : LinearPSVC
         After a fit that failed with ``on_failure="keep"``: the last iterate that was certified.
 
@@ -189,7 +191,7 @@ class DaskLinearPSVC(PNormClassifier):
     def _keep_partial(
         self, fit: ClusterFit, labels: EncodedLabels, seen: check.SeenFeatures, problems: int
     ) -> None:
-        """Keep the last certified iterate of a fit that failed, if there is one of every problem."""
+        """Keep the last certified iterate of a fit that failed, if every problem has one."""
         kept = [fit.certified.get(t) for t in range(problems)]
         if self.on_failure != "keep" or any(one is None for one in kept):
             return

@@ -13,7 +13,7 @@ from distributed import Future
 from psvm.dask.blocks import Described, Expected, as_sparse, check_partition, describe
 from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost
 from psvm.dask.inputs import Parts
-from psvm.dask.shards import Shard, shards_of
+from psvm.dask.shards import Shard, evened, shards_of
 from psvm.estimators import validation as check
 
 
@@ -80,7 +80,8 @@ def _patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Fut
 
 
 def deal_out(cluster: Cluster, loaded: Loaded) -> list[Shard]:
-    """Shards of the blocks, by the workers that hold them."""
-    held = cluster.holders(loaded.blocks)
+    """Shards of the blocks, on the workers that hold them as far as these hold their share."""
     sizes = [one.nbytes for one in loaded.described]
-    return shards_of(sizes, held, cluster.workers(), cluster.memory_limit())
+    workers = cluster.workers()
+    held = evened(sizes, cluster.holders(loaded.blocks), workers)
+    return shards_of(sizes, held, workers, cluster.memory_limit())

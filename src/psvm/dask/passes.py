@@ -1,17 +1,19 @@
 """The rows on a cluster that answer the Newton loop: one round trip for the orders of all problems.
 
-A round is one graph: a step for every shard, where the state of the shard is; the sums of the shards
-of a worker added up there; those of many workers added up in a tree. ``Keep`` waits for the next
-round, as its answer is known.
+A round is one graph: a step for every shard, where the state of the shard is; the sums of the
+shards of a worker added up there; those of many workers added up in a tree. ``Keep`` waits for the
+next round, as its answer is known.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from dask._task_spec import Task, TaskRef
 from distributed import Future
 
@@ -25,6 +27,8 @@ _FAN_IN = 8
 # Bytes of orders that travel with every task; larger ones are a task of their own, of which workers
 # take copies from each other.
 _INLINE = 2**16
+# Seconds between two looks for workers that have joined, and times that blocks are dealt out.
+_LOOK, _MOST_DEALS = 2.0, 6
 # Times that rows may lose their state in one fit before it is given up.
 MOST_REBUILDS = 30
 
@@ -41,12 +45,32 @@ class ClusterPasses:
     cluster: Cluster
     blocks: Sequence[Future]
     setup: Setup
-    shards: list[Shard]
+    deal_out: Callable[[], list[Shard]]
+    shards: list[Shard] = field(default_factory=list)
     states: dict[int, Future] = field(default_factory=dict)  # the last step of each shard
-    numbers: dict[int, int] = field(default_factory=dict)
+    number: int = 0  # of the last round
     where: dict[int, str | None] = field(default_factory=dict)
     waiting: dict[int, Keep | Fill] = field(default_factory=dict)  # for the next round
     last_seconds: float = 0.0
+    workers: set[str] = field(default_factory=set)
+    looked: float = -np.inf
+
+    def __post_init__(self) -> None:
+        self.welcome()
+
+    def welcome(self) -> None:
+        """Deal the blocks out anew where workers have joined; their rows then begin again."""
+        now = time.monotonic()
+        if now - self.looked < _LOOK:
+            return
+        self.looked, workers = now, set(self.cluster.workers())
+        if workers - self.workers and self.cluster.traffic.dealt_out < _MOST_DEALS:
+            shards = self.deal_out()
+            if shards != self.shards:
+                self.cluster.cancel(list(self.states.values()))
+                self.shards, self.states, self.where = shards, {}, {}
+                self.cluster.traffic.dealt_out += 1
+            self.workers |= workers
 
     def answer(self, orders: Mapping[int, Order]) -> dict[int, Any]:
         """Answer one order for each of some problems; RowsLost where rows do not know any more."""
@@ -61,6 +85,7 @@ class ClusterPasses:
 
     def ask(self, orders: Mapping[int, Sequence[ShardOrder]]) -> dict[int, Any]:
         """The answers to all orders of every problem, in one round; or RowsLost."""
+        self.welcome()
         first = {t: [self.waiting.pop(t)] for t in orders if t in self.waiting}
         sums = self._round({t: [*first.get(t, ()), *own] for t, own in orders.items()})
         if sums.lost:
@@ -68,8 +93,8 @@ class ClusterPasses:
             traffic.rebuilt += 1
             if traffic.rebuilt > MOST_REBUILDS:
                 raise ClusterError(
-                    f"Rows have lost their state {traffic.rebuilt} times in this fit: the workers come and "
-                    f"go faster than it gets on."
+                    f"Rows have lost their state {traffic.rebuilt} times in this fit: the workers "
+                    f"come and go faster than it gets on."
                 )
         answers: dict[int, Any] = {
             t: values[len(first.get(t, ())) :] for t, values in sums.values.items()
@@ -89,11 +114,11 @@ class ClusterPasses:
     def _revive(self) -> None:
         """Blocks that went down with their workers are made again."""
         failed = [block for block in self.blocks if block.status == "error"]
-        gone = [block for block in self.blocks if block.status in ("cancelled", "lost")]
+        gone = [block for block in self.blocks if block.status == "cancelled"]
         if gone:
             raise ClusterError(
-                f"{len(gone)} of {len(self.blocks)} blocks were cancelled, by a restart of the cluster or "
-                f"by another client; fit again."
+                f"{len(gone)} of {len(self.blocks)} blocks were cancelled, by a restart of the "
+                f"cluster or by another client; fit again."
             )
         if failed:
             self.cluster.client.retry(failed)
@@ -113,14 +138,13 @@ class ClusterPasses:
         by_worker: dict[str | None, list[Any]] = {}
         keys = {}
         for k, shard in enumerate(self.shards):
-            number = self.numbers.get(k, 0) + 1
             previous = self.states[k].key if k in self.states else None
-            ticket = Ticket(k, number, previous, shard.blocks)
-            key = keys[k] = (name, k)
+            ticket = Ticket(k, self.number + 1, previous, shard.blocks)
+            own = keys[k] = (name, k)
             blocks = [self.blocks[block] for block in shard.blocks]
-            tasks.append(Task(key, step, ticket, setup, orders_or_key, *blocks))
-            where[key] = self.where.get(k, shard.worker) if hints else None
-            by_worker.setdefault(where[key], []).append(key)
+            tasks.append(Task(own, step, ticket, setup, orders_or_key, *blocks))
+            where[own] = self.where.get(k, shard.worker) if hints else None
+            by_worker.setdefault(where[own], []).append(own)
         tops = self._tree(by_worker, tasks, where)
         cluster.traffic.tasks += len(tasks)
         cluster.traffic.bytes_broadcast += size * (
@@ -134,7 +158,7 @@ class ClusterPasses:
         cluster.traffic.bytes_summed += sum(sizeof_sums(part) for part in parts)
         cluster.traffic.seconds_at_work += sums.seconds
         self.states, self.where = states, dict(sums.where)
-        self.numbers = {k: self.numbers.get(k, 0) + 1 for k in states}
+        self.number += 1
         self.last_seconds = sums.seconds
         return sums
 

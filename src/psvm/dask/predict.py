@@ -12,7 +12,7 @@ from psvm.dask.inputs import is_array, is_frame, one_column_chunk
 
 
 def lazily(model: Any, method: str, X: Any, dtype: Any, columns: int | None) -> Any:
-    """``method`` of a fitted model for every block of X, as an array of rows, or rows by columns."""
+    """``method`` of a fitted model for every block of X: an array of rows, or rows by columns."""
     shared = delayed(model, pure=False)
     if is_frame(X):
         sizes = [np.nan] * X.npartitions

@@ -1,8 +1,8 @@
 """p = 1 on a cluster: only the rows near the margin are solved, and by the client alone.
 
-As in :mod:`psvm.solvers.linear.sample_and_sift`: rows further from the margin of a sample's solution
-than a band keep alpha at 0 or at their cost. A round fetches the rows in the band, the client solves
-them, and the next round, at the new margins, tells whether the guess was right.
+As in :mod:`psvm.solvers.linear.sample_and_sift`: rows further from the margin of a sample's
+solution than a band keep alpha at 0 or at their cost. A round fetches the rows in the band, the
+client solves them, and the next round, at the new margins, tells whether the guess was right.
 """
 
 from __future__ import annotations

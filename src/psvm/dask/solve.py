@@ -1,10 +1,13 @@
 """The linear problems of a fit, solved and certified on a cluster.
 
 1. With many rows the solution of a sample, which the client has in memory, is where to begin. At
-   p = 1 the rows near its margin are solved by the client alone, as long as that goes well (``sift``).
-2. :func:`psvm.solvers.linear.newton.semismooth_newton` over the rows on the cluster, all problems in
+   p = 1 the rows near its margin are solved by the client alone, as long as that goes well
+   (``sift``).
+2. :func:`psvm.solvers.linear.newton.semismooth_newton` over the rows on the cluster, all problems
+in
    lockstep.
-3. The certificates, in one more pass over all rows. Where alpha has been lost with a worker meanwhile,
+3. The certificates, in one more pass over all rows. Where alpha has been lost with a worker
+meanwhile,
    step 2 again from the solution.
 """
 
@@ -39,8 +42,8 @@ Array = npt.NDArray[np.float64]
 
 # Times that the certificate may find alpha gone before the fit is given up.
 _MOST_REPAIRS = 10
-# A gap so much smaller than the last certified one is worth a certificate of its own, where the last
-# certified iterate is to be kept.
+# A gap so much smaller than the last certified one is worth a certificate of its own, where the
+# last certified iterate is to be kept.
 _WORTH_CERTIFYING = 0.1
 # Share of the limit of seconds, and seconds, that certificates may take longer.
 _GRACE, _GRACE_SECONDS = 0.05, 0.4

@@ -1,14 +1,14 @@
 """One step of the solver over a shard of rows, on a worker: ``(state, sums) = step(rows, state)``.
 
-A shard is some blocks that lie on one worker. Its state (margins, alpha, centre of every row) is the
-result of the last step and stays in the memory of the worker that made it, where Dask counts it,
-spills it and moves it like any other result.
+A shard is some blocks that lie on one worker. Its state (margins, alpha, centre of every row) is
+the result of the last step and stays in the memory of the worker that made it, where Dask counts
+it, spills it and moves it like any other result.
 
 The next step refers to it by its key and not as a dependency. To the scheduler a step depends on
 the blocks alone: were it to depend on the state, the scheduler would have to remember every step
 since the beginning of the fit, and to replay them all where a worker is lost. So a state that is
-gone is not replayed but answered as lost, and the solver begins again at the (w, b) it has accepted:
-a pass of kind "begin" builds the state of such rows anew.
+gone is not replayed but answered as lost, and the solver begins again at the (w, b) it has
+accepted: a pass of kind "begin" builds the state of such rows anew.
 
 A step takes over the state it is given. Each state has a number, and a step accepts only its
 predecessor's: what was begun twice, or broken off, is lost too, and never wrong.
@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ Array = npt.NDArray[np.float64]
 
 # Seconds to wait for a state that lies on another worker.
 _FETCH = 30.0
+_ELSEWHERE = object()
 # Columns of a share, 8 bytes per row each: see share.hpp.
 _COLUMNS = 7
 
@@ -278,12 +280,14 @@ def _taken_over(ticket: Ticket, worker: Any) -> ShardState | None:
     """The state before this step, which is this step's from now on; None if it is gone."""
     if ticket.previous is None:
         return None
-    answer = _on_loop(worker, lambda: worker.data.get(ticket.previous))
-    if answer is None:
+    answer = _on_loop(worker, partial(_in_memory, worker, ticket.previous))
+    if answer is _ELSEWHERE:
         try:
             answer = Future(ticket.previous, get_client(timeout=_FETCH)).result(timeout=_FETCH)
         except Exception:  # whatever became of it, it is not to be had
             return None
+    if answer is None:
+        return None
     state: ShardState | None = answer.state
     if state is None or state.number != ticket.number - 1:
         return None
@@ -291,13 +295,17 @@ def _taken_over(ticket: Ticket, worker: Any) -> ShardState | None:
     return state
 
 
-def _on_loop(worker: Any, function: Callable[[], Any]) -> Any:
-    """Call it where the memory of a worker is managed: in its event loop."""
+async def _in_memory(worker: Any, key: Any) -> Any:
+    """The result of this key, if the worker has it; whether another one does."""
+    if key in worker.data:
+        return worker.data[key]
+    held = await worker.scheduler.who_has(keys=[key])
+    return _ELSEWHERE if any(held.get(key) or ()) else None
 
-    async def call() -> Any:
-        return function()
 
-    return asyncio.run_coroutine_threadsafe(call(), worker.loop.asyncio_loop).result()
+def _on_loop(worker: Any, call: Callable[[], Any]) -> Any:
+    """Await it where the memory of a worker is managed: in its event loop."""
+    return asyncio.run_coroutine_threadsafe(call(), worker.loop.asyncio_loop).result(_FETCH)
 
 
 def _answer(

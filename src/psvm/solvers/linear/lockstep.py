@@ -17,7 +17,8 @@ def in_lockstep(
 ) -> dict[int, Any]:
     """Run generators to their end, answering the orders of all of them together.
 
-    An answer that is an exception (``RowsLost``, ``OutOfTime``) is raised where the order was given.
+    An answer that is an exception (``RowsLost``, ``OutOfTime``) is raised where the order was
+    given.
     """
     outcomes: dict[int, Any] = {}
     answers: dict[int, Any] = dict.fromkeys(runs)
