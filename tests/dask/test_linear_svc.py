@@ -33,13 +33,15 @@ def arrays(X, y, rows=700, columns=4):
     return da.from_array(X, chunks=(rows, columns)), da.from_array(y, chunks=rows + 41)
 
 
+# So close to rounding that it may not be proved.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
 def test_it_is_the_fit_of_one_machine(client, p):
     """Many rows: a sample, at p = 1 a band of rows, and the whole Newton method for p > 1."""
     X, y = noisy_classes(60_000, 10)
-    options = {**TIGHT, "tol": 1e-10 if p == 1.5 else 3e-10}
+    options = {"C": 0.1, "tol": 1e-11}
     model = DaskLinearPSVC(p, **options).fit(*arrays(X, y, 9_000))
-    assert_same_fit(model, LinearPSVC(p, **options).fit(X, y))
+    assert_same_fit(model, LinearPSVC(p, **options).fit(X, y), gap=3e-10)
     assert model.history_[0][0]["solver"] == "semismooth_newton"
     assert "cluster" in model.history_[0][0]["why"]
     assert model.traffic_["round_trips"] < 30

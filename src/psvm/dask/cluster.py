@@ -30,7 +30,7 @@ _LOOK = 0.2
 # it.
 NO_WORKERS, NO_MOTION = 60.0, 900.0
 # Seconds without anything that moves after which a round goes to the workers that are not paused.
-_PAUSED = 5.0
+PAUSED = 5.0
 # Seconds to wait for the scheduler itself, and for its word that tasks are cancelled.
 _ANSWER, _CANCELLED = 30.0, 0.5
 # Times that tasks which went down with their worker are submitted again, in a row.
@@ -115,8 +115,9 @@ class Cluster:
 
     client: Client
     seconds_left: Callable[[], float | None] = lambda: None
-    patience: float = NO_MOTION
-    no_workers: float = NO_WORKERS
+    patience: float = field(default_factory=lambda: NO_MOTION)
+    no_workers: float = field(default_factory=lambda: NO_WORKERS)
+    paused: float = field(default_factory=lambda: PAUSED)
     traffic: Traffic = field(default_factory=Traffic)
     grace: float = 0.0  # seconds that what is under way may take longer
     fit: str = field(default_factory=lambda: uuid4().hex[:12])
@@ -231,7 +232,7 @@ class Cluster:
             paused = [one for one in known.values() if one.get("status") == "paused"]
             if state != before:
                 before, moved = state, now
-            elif paused and len(paused) < len(workers) and now - moved > _PAUSED:
+            elif paused and len(paused) < len(workers) and now - moved > self.paused:
                 raise TasksLost(f"{len(paused)} of {len(workers)} workers are paused.")
             elif now - moved > self.patience:
                 raise ClusterError(

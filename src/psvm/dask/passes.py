@@ -109,6 +109,7 @@ class ClusterPasses:
                 if attempt == MOST_RETRIES:
                     raise
                 self._revive()
+                self.cluster.paused *= 2.0  # what has to move takes its time
         raise AssertionError
 
     def _revive(self) -> None:
@@ -138,7 +139,7 @@ class ClusterPasses:
         by_worker: dict[str | None, list[Any]] = {}
         keys = {}
         for k, shard in enumerate(self.shards):
-            previous = self.states[k].key if k in self.states else None
+            previous = self.states[k].key if hints and k in self.states else None
             ticket = Ticket(k, self.number + 1, previous, shard.blocks)
             own = keys[k] = (name, k)
             blocks = [self.blocks[block] for block in shard.blocks]
