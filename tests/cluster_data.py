@@ -19,5 +19,6 @@ def assert_same_fit(model, local, within=1e-6, gap=0.0):
     assert model.intercept_ == pytest.approx(local.intercept_, abs=within)
     assert model.primal_objective_ == pytest.approx(local.primal_objective_, rel=1e-8)
     assert model.n_features_in_ == local.n_features_in_
-    assert np.abs(model.n_support_ - local.n_support_).max() <= 2
+    # Rows at the margin may be on either side of it.
+    assert model.n_support_ == pytest.approx(local.n_support_, rel=2e-3, abs=2)
     assert (model.dual_gap_ <= max(model.tol, gap)).all()

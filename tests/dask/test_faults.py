@@ -303,18 +303,27 @@ def test_workers_killed_at_random_moments():
 
 @pytest.mark.slow
 def test_memory_so_low_that_it_spills():
-    (X, y), lazy = rows(600_000, 30, 2, 30_000)  # 144 MB, on workers of 400 MB
+    """Blocks and states beyond a tenth of a worker's memory go to its disk, and come back."""
+    X = da.random.default_rng(0).normal(size=(600_000, 30), chunks=(30_000, 30))
+    y = X[:, 0] - X[:, 1] + da.random.default_rng(1).normal(size=600_000, chunks=30_000) > 0
     limits = {
-        "distributed.worker.memory.target": 0.15,
-        "distributed.worker.memory.spill": 0.9,
+        "distributed.worker.memory.target": 0.1,
+        "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": False,
     }
-    with dask.config.set(limits), cluster_of(2, memory_limit="400MB") as client:
-        model = DaskLinearPSVC(1.5, C=0.1, tol=1e-8).fit(*lazy)
-        spilled = client.run(lambda dask_worker: dask_worker.data.slow is not None)
-        assert all(spilled.values())
-    local = LinearPSVC(1.5, C=0.1, tol=1e-8).fit(X, y)
+    spilled = []
+
+    def look():
+        spilled.extend(client.run(lambda dask_worker: len(dask_worker.data.slow)).values())
+
+    with dask.config.set(limits), cluster_of(2, memory_limit="600MB") as client:
+        fit = DaskLinearPSVC(1.5, C=0.1, tol=1e-8).fit
+        model = listening(lambda: fit(X, y), 2, look)
+        assert min(spilled) > 0
+        local = LinearPSVC(1.5, C=0.1, tol=1e-8).fit(*dask.compute(X, y))
     assert model.primal_objective_ == pytest.approx(local.primal_objective_, rel=1e-7)
+    assert model.traffic_["rebuilt"] == 0
 
 
 @pytest.mark.slow

@@ -66,8 +66,13 @@ class Traffic:
         Times that rows had lost their state and the solver began again from the accepted (w, b).
     dealt_out : int
         Times that blocks were dealt out to the workers: once, and when workers have joined.
-    seconds_waiting, seconds_at_work : float
-        Seconds in which the client waited, and in which the slowest worker of each round worked.
+    seconds_waiting : float
+        Seconds in which the client waited.
+    seconds_of_passes, seconds_of_grams : float
+        Seconds in which the slowest worker of each round worked: in rounds of passes over the rows,
+        and in those of Newton systems.
+    gram_round_trips : int
+        Round trips for Newton systems, among all.
     """
 
     round_trips: int = 0
@@ -77,7 +82,9 @@ class Traffic:
     rebuilt: int = 0
     dealt_out: int = 0
     seconds_waiting: float = 0.0
-    seconds_at_work: float = 0.0
+    seconds_of_passes: float = 0.0
+    seconds_of_grams: float = 0.0
+    gram_round_trips: int = 0
 
 
 def checked_client(client: Any) -> Client:
@@ -120,6 +127,7 @@ class Cluster:
     paused: float = field(default_factory=lambda: PAUSED)
     traffic: Traffic = field(default_factory=Traffic)
     grace: float = 0.0  # seconds that what is under way may take longer
+    names: int = 0  # given so far
     fit: str = field(default_factory=lambda: uuid4().hex[:12])
 
     @property
@@ -155,8 +163,8 @@ class Cluster:
 
     def name(self, what: str) -> str:
         """A key that no other task has; the dashboard shows ``psvm-<what>``."""
-        self.traffic.tasks += 1
-        return f"psvm-{what}-{self.fit}-{self.traffic.tasks}"
+        self.names += 1
+        return f"psvm-{what}-{self.fit}-{self.names}"
 
     def submit(
         self, tasks: Sequence[Task], where: Mapping[Any, str | None], wanted: Sequence[Any]

@@ -48,11 +48,12 @@ def make_nystroem(
         raise TypeError(f"X must be a dask array or data frame, got {type(X).__name__}.")
     if is_frame(X):
         frame_names(X)
-        parts, sizes, dtype = X.to_delayed(), [np.nan] * X.npartitions, np.dtype(np.float64)
+        parts, sizes = X.to_delayed(), [np.nan] * X.npartitions
+        dtype: Any = np.float64
     else:
         X = one_column_chunk(X)
         parts, sizes = X.to_delayed().ravel().tolist(), X.chunks[0]
-        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
     drawn = dask.compute(
         *(
             delayed(_drawn, pure=False)(part, n_components, [int(random_state), k])

@@ -128,8 +128,9 @@ class ClusterPasses:
         cluster = self.cluster
         begins = any(_begins(one) for own in orders.values() for one in own)
         setup = self.setup if begins else None
-        name, sent = cluster.name(_name_of(orders)), {"orders": dict(orders), "setup": setup}
-        size = len(pickle.dumps(sent))
+        what = _name_of(orders)
+        name = cluster.name(what)
+        size = len(pickle.dumps((dict(orders), setup)))
         tasks, where = [], {}
         orders_or_key: Any = dict(orders)
         if size > _INLINE:
@@ -156,8 +157,13 @@ class ClusterPasses:
         cluster.wait([futures[key] for key in tops], cancel=list(states.values()))
         parts = cluster.fetch([futures[key] for key in tops])
         sums = add_sums(*parts)
-        cluster.traffic.bytes_summed += sum(sizeof_sums(part) for part in parts)
-        cluster.traffic.seconds_at_work += sums.seconds
+        traffic = cluster.traffic
+        traffic.bytes_summed += sum(sizeof_sums(part) for part in parts)
+        if what == "gram":
+            traffic.seconds_of_grams += sums.seconds
+            traffic.gram_round_trips += 1
+        else:
+            traffic.seconds_of_passes += sums.seconds
         self.states, self.where = states, dict(sums.where)
         self.number += 1
         self.last_seconds = sums.seconds

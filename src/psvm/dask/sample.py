@@ -59,6 +59,7 @@ def sample_solution(
         Task(cluster.name("sample"), sample_of, block, solve.setup.encoder, share)
         for block in passes.blocks
     ]
+    cluster.traffic.tasks += len(tasks)
     futures = cluster.submit(tasks, {}, [task.key for task in tasks])
     parts = cluster.results(list(futures.values()))
     rows, priced = [part for part, _ in parts], [one for _, one in parts]

@@ -158,7 +158,7 @@ class ShardState:
 
     def __sizeof__(self) -> int:
         counts = (share.count for shares in self.passes.shares for share in shares.values())
-        return 8 * _COLUMNS * sum(counts) + 12 * self.passes.problems.codes.size
+        return int(8 * _COLUMNS * sum(counts) + 12 * self.passes.problems.codes.size)
 
     def __reduce__(self) -> Any:
         passes = self.passes

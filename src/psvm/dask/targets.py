@@ -72,7 +72,9 @@ class Labels:
         labels = column_or_1d(labels)
         if labels.size and labels.dtype.kind == "f":
             check_classification_targets(labels)
-        return labels.astype(str) if labels.dtype == object and _strings(labels) else labels
+        if labels.dtype == object and _strings(labels):
+            labels = labels.astype(str)
+        return np.asarray(labels)
 
     def describe(self, y: npt.NDArray[Any], weight: Array) -> LabelTotals:
         """The classes with positive weight and what they weigh."""

@@ -93,7 +93,7 @@ def sample_size(rows: int, features: int) -> float:
 def sample_shares(counts: npt.NDArray[Any], size: float) -> Array:
     """The share of the rows of each class in a sample of about this size."""
     wanted = np.maximum(counts * size / max(counts.sum(), 1), _SAMPLED_PER_CLASS)
-    return np.minimum(wanted / np.maximum(counts, 1), 1.0)
+    return np.asarray(np.minimum(wanted / np.maximum(counts, 1), 1.0))
 
 
 @dataclass
