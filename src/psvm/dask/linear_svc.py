@@ -67,8 +67,7 @@ class DaskLinearPSVC(PNormClassifier):
         As in :class:`psvm.LinearPSVC`.
     traffic_ : dict
         What the fit has sent: "round_trips", "tasks", "bytes_broadcast", "bytes_summed"; "rebuilt",
-        how often rows had lost their state; and seconds of waiting and of the slowest worker's
-        work.
+        how often rows had lost their state; and more, see :class:`psvm.dask.cluster.Traffic`.
     partial_ : LinearPSVC
         After a fit that failed with ``on_failure="keep"``: the last iterate that was certified.
 
