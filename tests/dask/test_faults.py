@@ -152,7 +152,7 @@ def test_workers_that_are_restarted():
 
 
 def test_all_workers_gone(monkeypatch):
-    """An error, soon; the estimator is as it was, and the last certified iterate is kept if wanted."""
+    """An error, soon; the estimator is as it was, and the last certified iterate is kept."""
     (X, y), lazy = rows(2_000, 5, 2, 300)
     with cluster_of(1) as client:
         model = DaskLinearPSVC(1.0, C=0.1, tol=1e-9, on_failure="keep")
@@ -207,8 +207,9 @@ def test_a_task_that_raises_names_its_partition(client):
         raise ValueError("the disk is gone")
 
     parts = [dask.delayed((X, y)), dask.delayed(broken)()]
-    with pytest.raises(ValueError, match="the disk is gone"):
+    with pytest.raises(ValueError, match="the disk is gone") as caught:
         DaskLinearPSVC().fit(parts)
+    assert caught.value.__notes__ == ["while partition 1 was read"]
     parts = [dask.delayed((X, y)), dask.delayed((X, y, X))]
     with pytest.raises(ValueError, match="partition 1: `sample_weight`"):
         DaskLinearPSVC().fit(parts)

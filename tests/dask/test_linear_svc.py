@@ -191,9 +191,18 @@ def filtered(X):
         (lambda X, y: (arrays(X * 1e120, y, 200)[0], y), "scale X"),
         (lambda X, y: (arrays(X, y, 200)[0], np.zeros(900)), "at least two classes"),
         (lambda X, y: (arrays(X, y, 200)[0], y + 0.5), "Unknown label type"),
-        (lambda X, y: ([dask.delayed((X, y)), dask.delayed((X[:, :2], y))], None), "partition 1.*2"),
-        (lambda X, y: ([dask.delayed((X, y)), dask.delayed((X, y[1:]))], None), "partition 1: X has"),
-        (lambda X, y: ([dask.delayed((X, y)), dask.delayed((X, y, -y - 1))], None), "partition 1:.*>= 0"),
+        (
+            lambda X, y: ([dask.delayed((X, y)), dask.delayed((X[:, :2], y))], None),
+            "partition 1.*2",
+        ),
+        (
+            lambda X, y: ([dask.delayed((X, y)), dask.delayed((X, y[1:]))], None),
+            "partition 1: X has",
+        ),
+        (
+            lambda X, y: ([dask.delayed((X, y)), dask.delayed((X, y, -y - 1))], None),
+            "partition 1:.*>= 0",
+        ),
         (lambda X, y: (filtered(X), da.from_array(y, chunks=100)), "partitions"),
         (lambda X, y: (arrays(X, y, 200)[0][:0], da.from_array(y[:0])), "at least one row"),
     ],

@@ -112,6 +112,7 @@ def check_partition(number: int, expected: Expected, X: Any, y: Any, weight: Any
         labels = expected.target.check(y)
         if labels.shape[0] != rows.shape[0]:
             raise ValueError(f"X has {rows.shape[0]} rows, y has {labels.shape[0]}.")
+        weight = weight if rows.shape[0] else None  # of no rows scikit-learn wants to hear nothing
         return Block(number, rows, labels, check.check_weights(weight, rows.shape[0]))
 
 

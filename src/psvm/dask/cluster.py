@@ -251,11 +251,13 @@ class Cluster:
 
     def _check(self, futures: Sequence[Future]) -> None:
         """Raise what a task has raised, or that it is lost."""
-        for one in futures:
+        for k, one in enumerate(futures):
             if one.status == "error":
                 error = one.exception(timeout=10)
                 if isinstance(error, distributed.scheduler.KilledWorker):
                     raise TasksLost(f"Workers died again and again: {error}") from error
+                if "psvm-describe" in str(one.key) and not str(error).startswith("partition"):
+                    error.add_note(f"while partition {k} was read")
                 raise error
             if one.status == "cancelled":  # "lost" will be computed again
                 raise TasksLost(

@@ -33,7 +33,7 @@ from psvm.solvers.linear.best_pair import BestPair, relative_gap
 from psvm.solvers.linear.choose import AIM
 from psvm.solvers.linear.lockstep import in_lockstep
 from psvm.solvers.linear.newton import Begin, NewtonTask, semismooth_newton
-from psvm.solvers.linear.passes import Order, Pass, RowsLost
+from psvm.solvers.linear.passes import Keep, Order, Pass, RowsLost
 from psvm.solvers.linear.proof import proof_of_pair
 from psvm.solvers.linear.sample_and_sift import enough_for_a_sample
 from psvm.solvers.linear.summary import RowSummary
@@ -211,7 +211,8 @@ class ClusterSolve:
                 answers[t] = value[-1] if isinstance(value, list) else value
             return answers
         except OutOfTime as over:
-            return dict.fromkeys(orders, over)
+            # What is to be kept waits for the next round, if there is one.
+            return {t: None if isinstance(order, Keep) else over for t, order in orders.items()}
 
     def _kept(self, t: int, end: BestPair) -> None:
         last = self.certified.get(t)
