@@ -188,6 +188,7 @@ def test_a_scheduler_that_is_lost():
         cluster.close(timeout=5)
 
 
+@pytest.mark.slow
 def test_all_futures_cancelled(client):
     """As by ``client.restart()``, or by another client."""
     _, lazy = rows(2_000, 5, 2, 300)

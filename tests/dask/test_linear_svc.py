@@ -49,7 +49,13 @@ def test_it_is_the_fit_of_one_machine(client, p):
 
 
 @pytest.mark.parametrize(
-    ("p", "multi_class"), [(1.0, "ovo"), (1.5, "ovr"), (2.0, "ovo"), (3.0, "ovr")]
+    ("p", "multi_class"),
+    [
+        pytest.param(1.0, "ovo", marks=pytest.mark.slow),
+        (1.5, "ovr"),
+        (2.0, "ovo"),
+        (3.0, "ovr"),
+    ],
 )
 def test_several_classes_and_weights(client, p, multi_class):
     """Few rows: Newton from nothing; problems share their round trips."""

@@ -128,6 +128,7 @@ class Cluster:
     traffic: Traffic = field(default_factory=Traffic)
     grace: float = 0.0  # seconds that what is under way may take longer
     names: int = 0  # given so far
+    owned: list[Future] = field(default_factory=list)  # to be let go at the end of the fit
     fit: str = field(default_factory=lambda: uuid4().hex[:12])
 
     @property

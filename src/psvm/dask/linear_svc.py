@@ -148,25 +148,21 @@ class DaskLinearPSVC(PNormClassifier):
         """
         settings = self._check_settings()
         check.check_choice("solver", self.solver, SOLVERS)
-        fit = ClusterFit(self, settings, "LinearPSVC")
-        loaded = fit.load(X, y, sample_weight, Labels())
-        found = all_labels(loaded.described, self.class_weight, settings.C)
-        classes, weight = found.encoder.classes, found.encoder.class_weight
-        signs = problem_signs(classes.size, settings.multi_class)
-        seen = fit.seen(loaded)
-        nothing = np.empty(0, dtype=np.int32), np.empty(0)
-        labels = EncodedLabels(classes, *nothing, weight)
-        watch = FitWatch(self, None, None)
-        try:
-            fitted = fit.solve(
-                loaded,
-                ProblemsOnCluster(found.encoder, signs, found.rows, found.total),
-                self._starts(len(signs), seen.count),
-                watch,
-            )
-        except Exception:
-            self._keep_partial(fit, labels, seen, len(signs))
-            raise
+        with ClusterFit(self, settings, "LinearPSVC") as fit:
+            loaded = fit.load(X, y, sample_weight, Labels())
+            found = all_labels(loaded.described, self.class_weight, settings.C)
+            classes, weight = found.encoder.classes, found.encoder.class_weight
+            signs = problem_signs(classes.size, settings.multi_class)
+            seen = fit.seen(loaded)
+            labels = EncodedLabels(classes, np.empty(0, np.int32), np.empty(0), weight)
+            watch = FitWatch(self, None, None)
+            problems = ProblemsOnCluster(found.encoder, signs, found.rows, found.total)
+            starts = self._starts(len(signs), seen.count)
+            try:
+                fitted = fit.solve(loaded, problems, starts, watch)
+            except Exception:
+                self._keep_partial(fit, labels, seen, len(signs))
+                raise
         solved = fitted.solutions
         watch.done(solved)
         self._judge(solved, settings)

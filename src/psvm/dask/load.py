@@ -47,6 +47,7 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     ]
     cluster.traffic.tasks += 2 * count
     futures = cluster.client.compute([*blocks, *told], retries=1)
+    cluster.owned += futures
     described = _patiently(cluster, futures[count:], futures[:count])
     own, full = futures[:count], [k for k, one in enumerate(described) if one.rows]
     if not full:
@@ -62,6 +63,7 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     kept = [own[k] for k in full]
     if any(described[k].sparse for k in full) and not all(described[k].sparse for k in full):
         kept = cluster.client.map(as_sparse, kept, pure=False)
+        cluster.owned += kept
     return Loaded(kept, [described[k] for k in full])
 
 

@@ -237,6 +237,8 @@ class ClusterSolve:
                 sums = {t: value[0] for t, value in found.items()}
                 return {**sums, -1: found[min(ends)][1]}
             self.cluster.grace = 0.0
+            if self.cluster.out_of_time:
+                return {t: value[0] for t, value in found.items() if t not in lost}
             for t in lost:
                 stage = ledgers[t].stage("semismooth_newton", tol=AIM * self.budget.tol)
                 gap = ends[t].gap
