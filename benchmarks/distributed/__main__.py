@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--quick", action="store_true", help="200,000 rows, one turn, nothing is stored")
     add("--name", default="distributed", help="of the result files")
     options = parser.parse_args(arguments)
+    options.load = os.getloadavg()[0]
     if options.quick:
         options.rows, options.turns, options.p = 200_000, 1, [1.5]
     return options
@@ -89,7 +91,8 @@ def render(records: list[dict[str, Any]], options: argparse.Namespace) -> str:
         f"`python -m benchmarks.distributed`: {rows:,} x {features} float64 "
         f"({rows * features * 8 / 2**30:.2g} GB), C = 1, tol = 1e-4; medians of {options.turns}. "
         f"`fit` is timed from files in the cache of the system, reading them included; workers "
-        f"have one thread.",
+        f"have one thread. Load of the machine when it began: {options.load:.1f}"
+        f"{'.' if options.load < 1.0 else ' — not idle, so that times say little.'}",
         "",
         "| p | memmap, 2 threads, s | 2 workers, s | 1 worker, s | 2 workers / memmap | "
         "1 worker / 2 workers | round trips | for systems | MB broadcast | MB summed | gap |",

@@ -1,7 +1,7 @@
 """A model of time: from what was measured on one or two workers to many.
 
     seconds = client + (loading and passes * n d + grams * n d^2) / workers   as measured, scaled
-              + round trips * tasks * cost of a task                          the scheduler
+              + round trips * (latency + more tasks * cost of a task)         the scheduler
               + bytes of w to every worker, of sums up the tree, of the sample
 
 The round trips are those measured: from the solution of a sample they hardly grow with the rows.
@@ -19,7 +19,7 @@ NETWORK = 0.9 * 10e9 / 8
 # end), and how many sums a task of the tree adds up.
 TASK, FAN_IN = 1e-3, 8
 # Of the sample that the client solves, at most.
-SAMPLE_BYTES = 64e6
+SAMPLE_BYTES = 32e6
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Measured:
     gram_round_trips: int
     passes: float  # seconds of work of the slowest worker
     grams: float
+    loading: float  # in which blocks were read and sampled
     waiting: float
     seconds: float
     tasks: int
@@ -49,6 +50,7 @@ class Measured:
             gram_round_trips=traffic["gram_round_trips"],
             passes=traffic["seconds_of_passes"],
             grams=traffic["seconds_of_grams"],
+            loading=traffic["seconds_loading"],
             waiting=traffic["seconds_waiting"],
             seconds=record["seconds"],
             tasks=traffic["tasks"],
@@ -60,9 +62,10 @@ class Measured:
         return self.seconds - self.waiting
 
     @property
-    def loading(self) -> float:
-        """Seconds in which blocks were read and sampled, and of rounds beside their work."""
-        return max(self.waiting - self.passes - self.grams, 0.0)
+    def latency(self) -> float:
+        """Seconds of a round beside its work."""
+        spare = self.waiting - self.loading - self.passes - self.grams
+        return max(spare, 0.0) / self.round_trips
 
 
 def predicted(
@@ -77,7 +80,8 @@ def predicted(
     # Reading and checking are work in proportion to the entries, too.
     loading = share * entries * measured.loading
     trips = measured.round_trips
-    scheduler = trips * TASK * (hands + workers * (1 + 1 / FAN_IN))
+    more = hands - measured.workers + (workers - measured.workers) * (1 + 1 / FAN_IN)
+    scheduler = trips * (measured.latency + TASK * max(more, 0.0))
     levels = max(1, math.ceil(math.log(max(workers, 2), FAN_IN)))
     w = 8 * features
     sums = trips * 4 * w + measured.gram_round_trips * 8 * (features + 1) ** 2

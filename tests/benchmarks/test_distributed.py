@@ -20,6 +20,7 @@ FIT = Measured(
     gram_round_trips=3,
     passes=0.4,
     grams=0.2,
+    loading=0.3,
     waiting=1.0,
     seconds=1.3,
     tasks=80,
@@ -32,7 +33,9 @@ def test_the_model_agrees_with_its_measurement():
 
 
 def test_the_model_scales():
-    large = replace(FIT, rows=100_000_000, passes=40.0, grams=20.0, waiting=100.0, seconds=100.3)
+    large = replace(
+        FIT, rows=100_000_000, passes=40.0, grams=20.0, loading=30.0, waiting=90.0, seconds=90.3
+    )
     base = predicted(large, large.rows, 30, 2)
     assert predicted(large, large.rows, 30, 4) == pytest.approx(base / 2, rel=0.02)
     assert predicted(large, 2 * large.rows, 30, 2) == pytest.approx(2 * base, rel=0.02)

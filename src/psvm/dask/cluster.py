@@ -68,6 +68,8 @@ class Traffic:
         Times that blocks were dealt out to the workers: once, and when workers have joined.
     seconds_waiting : float
         Seconds in which the client waited.
+    seconds_loading : float
+        ... for blocks to be read and checked, and for the sample.
     seconds_of_passes, seconds_of_grams : float
         Seconds in which the slowest worker of each round worked: in rounds of passes over the rows,
         and in those of Newton systems.
@@ -82,6 +84,7 @@ class Traffic:
     rebuilt: int = 0
     dealt_out: int = 0
     seconds_waiting: float = 0.0
+    seconds_loading: float = 0.0
     seconds_of_passes: float = 0.0
     seconds_of_grams: float = 0.0
     gram_round_trips: int = 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import scipy.sparse as sp  # noqa: F401
 from dask.delayed import delayed
 from distributed import Future
 
@@ -48,7 +48,9 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     cluster.traffic.tasks += 2 * count
     futures = cluster.client.compute([*blocks, *told], retries=1)
     cluster.owned += futures
+    began = time.monotonic()
     described = _patiently(cluster, futures[count:], futures[:count])
+    cluster.traffic.seconds_loading += time.monotonic() - began
     own, full = futures[:count], [k for k, one in enumerate(described) if one.rows]
     if not full:
         raise ValueError(f"X must have at least one row, got {count} empty partitions.")

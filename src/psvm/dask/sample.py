@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-# Entries of the sample at most, 64 MB: it travels to the client.
-MOST_ENTRIES = 2**23
+# Entries of the sample at most, 32 MB: it travels to the client.
+MOST_ENTRIES = 2**22
 
 
 def sample_of(block: Block, encoder: Encoder, share: Array) -> tuple[Any, PricedRows]:
@@ -61,7 +62,9 @@ def sample_solution(
     ]
     cluster.traffic.tasks += len(tasks)
     futures = cluster.submit(tasks, {}, [task.key for task in tasks])
+    began = time.monotonic()
     parts = cluster.results(list(futures.values()))
+    cluster.traffic.seconds_loading += time.monotonic() - began
     rows, priced = [part for part, _ in parts], [one for _, one in parts]
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
     codes = np.concatenate([one.codes for one in priced])
