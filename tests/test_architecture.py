@@ -41,6 +41,7 @@ ROOMS = {
     "persistence": SEARCH | {"persistence"},
     "plotting": SEARCH | {"plotting", "bounds"},
     "paper": SEARCH | {"paper", "data", "bounds"},
+    "dask": SEARCH | {"dask"},
     "cli": SEARCH | {"cli", "paper", "persistence", "plotting", "data"},
     "__init__": SEARCH | {"persistence"},
 }
@@ -56,7 +57,7 @@ MODULES = {
 }
 FOLDERS_APART = [("solvers/linear", "solvers/kernel"), ("solvers/linear", "rows/kernel")]
 # Optional front ends: `import psvm` must never pull them in, nor does any other part but cli.
-FRONT_ENDS = {"cli", "paper", "plotting"}
+FRONT_ENDS = {"cli", "dask", "paper", "plotting"}
 
 # The same in C++: folders bottom up.
 CPP_ROOMS = {
@@ -153,7 +154,7 @@ def test_includes_go_downwards(path):
 
 
 def test_importing_psvm_loads_no_optional_package():
-    optional = ["matplotlib", "dask", *(f"psvm.{p}" for p in FRONT_ENDS)]
+    optional = ["matplotlib", "dask", "distributed", *(f"psvm.{p}" for p in FRONT_ENDS)]
     program = f"import psvm, sys; print([m for m in {optional!r} if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert answer.stdout.strip() == "[]", answer.stdout + answer.stderr

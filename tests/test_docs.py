@@ -3,6 +3,7 @@
 import importlib
 import re
 import runpy
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -70,6 +71,15 @@ def test_nystroem_example_runs(monkeypatch, capsys):
     runpy.run_path(str(ROOT / "examples" / "nystroem.py"), run_name="__main__")
     names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[3:]]
     assert names == ["linear", "Nystroem 10", "Nystroem 20", "PSVC, rbf"]
+
+
+@pytest.mark.slow
+def test_parquet_example_runs():
+    """In a process of its own, as the workers are."""
+    pytest.importorskip("distributed")
+    command = [sys.executable, str(ROOT / "examples" / "parquet.py"), "--rows", "40000"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert "classes ['no', 'yes'], gap" in answer.stdout, answer.stderr
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

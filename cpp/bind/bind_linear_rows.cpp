@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "bind/block_rows.hpp"
 #include "kernel/nonzeros.hpp"
 #include "linear/linear_pass.hpp"
@@ -49,6 +52,35 @@ E named(const std::string& name, std::initializer_list<const char*> names) {
     ++k;
   }
   throw nb::value_error(("unknown name " + name).c_str());
+}
+
+// What a share remembers of its rows from one pass to the next.
+constexpr std::pair<const char*, Share::Column Share::*> remembered[] = {
+    {"margin", &Share::margin},         {"change", &Share::change}, {"centre", &Share::centre},
+    {"alpha", &Share::alpha},           {"weight", &Share::weight}, {"best", &Share::best},
+    {"linearised", &Share::linearised},
+};
+
+nb::dict state_of(const BlockShare& s) {
+  const auto count = static_cast<std::size_t>(s.share.count());
+  nb::dict columns;
+  for (const auto& [name, which] : remembered)
+    if (const double* column = (s.share.*which).get())
+      columns[name] = to_numpy(std::vector<double>(column, column + count), {count});
+  return columns;
+}
+
+void set_state(BlockShare& s, const nb::dict& columns) {
+  const auto count = static_cast<std::size_t>(s.share.count());
+  for (const auto& [name, which] : remembered) {
+    if (!columns.contains(name)) continue;
+    const auto values = nb::cast<Vector<double>>(columns[name]);
+    if (values.shape(0) != count)
+      throw nb::value_error("a column needs one value per row of the share");
+    Share::Column& column = s.share.*which;
+    if (!column) column.reset(new double[count]);
+    std::copy_n(values.data(), count, column.get());
+  }
 }
 
 nb::list pass(const BlockRows& block, const std::vector<PassOrder*>& orders, int threads,
@@ -204,6 +236,8 @@ void bind_linear_rows(nb::module_& m) {
         s.share.keep_best(alpha.data(), factor);
       },
       "alpha"_a);
+  share.def("state", &state_of);
+  share.def("set_state", &set_state, "columns"_a);
   share.def(
       "keep_best",
       [](BlockShare& s, bool linearised, double minus, double plus) {

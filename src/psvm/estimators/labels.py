@@ -61,10 +61,10 @@ def encode_labels(y: Any, weight: Array, class_weight: Any, C: float) -> Encoded
         )
     codes = class_codes(y, classes)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # refused below
-        weight_of_class = _class_weights(class_weight, classes, codes, weight)
+        weight_of_class = class_weights(class_weight, classes, codes, weight)
         cost = weight_of_class[codes]  # multiplied in place: there may be very many rows
         cost *= weight
-        _check_costs(C, cost)
+        check_costs(C, cost)
         cost *= C
     if np.isinf(C):
         cost[:] = np.inf
@@ -85,7 +85,7 @@ def weights_for_all(y: Any, weight: Array, class_weight: Any, Cs: Array) -> Arra
     return np.where(smallest.cost > 0.0, weight, 0.0)
 
 
-def _check_costs(C: float, weight: Array) -> None:
+def check_costs(C: float, weight: Array) -> None:
     """Refuse costs C times weights that leave the range of float64.
 
     Their sum over the rows counts: it is the loss at w = 0, and equal rows are merged.
@@ -131,7 +131,7 @@ def check_class_weight(class_weight: Any) -> None:
         raise ValueError(f"`class_weight` must be finite and > 0, got {class_weight!r}.")
 
 
-def _class_weights(
+def class_weights(
     class_weight: Any, classes: npt.NDArray[Any], codes: Codes, weight: Array
 ) -> Array:
     """Weight of each class: ``"balanced"`` is total weight / (k * weight of the class)."""

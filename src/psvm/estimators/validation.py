@@ -340,10 +340,22 @@ def check_new_rows(estimator: Any, X: Any, **format: Any) -> Any:
 
 def _check_block(seeing: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
     """X as C-contiguous array, memmap or canonical CSR, and y; the entries of X are not read."""
+    refuse_collections(seeing, X, y)
     rows, y = validate_data(seeing, sound_sparse(X), y, reset=reset, **_ROW_FORMAT)
     if isinstance(X, np.memmap) and rows.base is X:
         rows = X  # still known to be a file
     return canonical(rows), y
+
+
+def refuse_collections(estimator: Any, *given: Any) -> None:
+    """Refuse what lies on a cluster, which would be fetched into this machine's memory."""
+    for one in given:
+        if type(one).__module__.split(".")[0] in ("dask", "dask_expr"):
+            raise TypeError(
+                f"{type(estimator).__name__} is for one machine, got {type(one).__module__}."
+                f"{type(one).__name__}. Use psvm.dask.Dask{type(estimator).__name__}, or compute() "
+                f"what fits into memory."
+            )
 
 
 class CheckedBlocks(Sequence[Any]):

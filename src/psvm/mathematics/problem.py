@@ -64,6 +64,20 @@ class KernelProblem(DualRows):
 
 
 @dataclass(frozen=True)
+class Terms:
+    """What all problems of a fit have in common, whatever their rows."""
+
+    loss: PNormHinge
+    fit_intercept: bool
+    hard_margin: bool
+
+    @property
+    def p(self) -> float:
+        """The exponent; the hard margin is p = 1 without an upper bound."""
+        return 1.0 if self.hard_margin else self.loss.p
+
+
+@dataclass(frozen=True)
 class LinearProblems:
     """Problems without a kernel, all over the same rows; the rows as in ``DualRows``.
 
@@ -101,6 +115,11 @@ class LinearProblems:
     def hard_margin(self) -> bool:
         """Whether no row may have slack."""
         return bool(np.isinf(self.cost.max()))
+
+    @property
+    def terms(self) -> Terms:
+        """What these problems have in common."""
+        return Terms(self.loss, self.fit_intercept, self.hard_margin)
 
     def rows_of(self, t: int, chosen: Any = slice(None)) -> DualRows:
         """The rows of problem t, or the chosen ones; the sign of a row that is absent is 0."""

@@ -10,7 +10,8 @@ from strategies import costs, seeds
 from psvm import LinearPSVC
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import LinearProblems
-from psvm.solvers.linear.newton import balanced_dual, in_lockstep
+from psvm.solvers.linear.balance import balanced_dual
+from psvm.solvers.linear.lockstep import in_lockstep
 from psvm.solvers.linear.passes import BlockPasses, DualSums, Pass
 
 

@@ -28,20 +28,20 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import Certificate, best_intercept
+from psvm.mathematics.certificate import best_intercept
 from psvm.mathematics.problem import LinearProblems, LinearStart
-from psvm.mathematics.rounding import power_error
 from psvm.rows.blocks import ArrayBlocks, split_rows
 from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
-from psvm.solvers.linear.at_once import pair_certificate, solve_at_once, worth_solving_at_once
+from psvm.solvers.linear.at_once import solve_at_once, worth_solving_at_once
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 from psvm.solvers.linear.few_rows import solve_by_rows, worth_coordinates_of_rows
 from psvm.solvers.linear.newton import ROUNDING
 from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
+from psvm.solvers.linear.proof import proof_of_pair
 from psvm.solvers.linear.sample_and_sift import solve_newton
 from psvm.solvers.linear.summary import RowSummary, summarise
 from psvm.solvers.linear.systems import MAX_FACTORED
@@ -66,7 +66,7 @@ _MOST_PASSES = 3000
 # Columns from which it is worth to look for empty ones.
 _MANY_COLUMNS = 10_000
 # The solvers aim just below tol, so that the gap recomputed is at most tol.
-_AIM = 0.95
+AIM = 0.95
 
 
 def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def solve_linear(
     ledgers = [Ledger(budget, t, on_round, cancel, reserve=passes.reserve) for t in numbers]
     with one_blas_thread():
         if name == "semismooth_newton":
-            tol = ROUNDING if small else _AIM * budget.tol
+            tol = ROUNDING if small else AIM * budget.tol
             stages = {t: ledgers[t].stage(name, why, tol=tol) for t in numbers}
             given = dict(enumerate(starts))
             ends = solve_newton(passes, summary, given, stages, in_order=in_order)
@@ -207,7 +207,7 @@ def _finish(
     why = "coordinate descent would take too long" if stuck else "small set: to the last digits"
     stages = {
         t: ledgers[t].stage(
-            "semismooth_newton", why, tol=ROUNDING if small else _AIM * ledgers[t].budget.tol
+            "semismooth_newton", why, tol=ROUNDING if small else AIM * ledgers[t].budget.tol
         )
         for t in unfinished
     }
@@ -275,37 +275,10 @@ def _certified(
     )
     solutions = []
     for t, end in sorted(ends.items()):
-        certificate = _certificate(passes, t, end, answers[t])
+        certificate = proof_of_pair(end, answers[t], problems.terms, passes.count(t))
         solution = Solution(partial(passes.best_alpha, t), certificate, end.status, w=end.w)
         solutions.append(ledgers[t].closed(solution))
     return solutions
-
-
-def _certificate(passes: BlockPasses, t: int, end: BestPair, sums: Sums) -> Certificate:
-    """P, D and the gap of a problem, with what rounding may have done to them."""
-    problems, dual = passes.problems, sums.dual
-    p = 1.0 if problems.hard_margin else problems.loss.p
-    proof = _core.certify_pair(
-        np.ascontiguousarray(end.w),
-        dual.image[1] - dual.image[0],
-        {
-            "loss": sums.loss,
-            "terms": sums.terms,
-            "conjugate": float(dual.conjugate.sum()),
-            "rounding": sums.rounding,
-            "alpha_minus": float(dual.alpha[0]),
-            "alpha_plus": float(dual.alpha[1]),
-            "reach": sums.reach,
-            "pull": sums.pull,
-            "margin_error": sums.margin_error,
-            "smallest_margin": sums.smallest_margin,
-        },
-        passes.count(t),
-        problems.fit_intercept,
-        problems.hard_margin,
-        power_error(p),
-    )
-    return pair_certificate(proof, end.b)
 
 
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
@@ -378,7 +351,7 @@ class _Descent:
         start = self.starts[t]
         if start is not None and start.alpha is not None:
             alpha = passes.take_alpha(t, start.alpha)[0][present]
-        tol = _AIM * ledger.budget.tol
+        tol = AIM * ledger.budget.tol
         share = 0.5 / len(self.ledgers)
         stage = ledger.stage(
             "coordinate_descent", self.why, tol=tol, rounds=self.limit, share=share

@@ -7,8 +7,8 @@ sigma; for p >= 2 the loss itself is smooth enough, sigma is infinite and there 
 Near the solution the number of correct digits doubles at every step.
 
 The loop of one problem is :func:`semismooth_newton`, a generator: it yields orders to the rows
-(``passes``) and is sent their answers, so that :func:`in_lockstep` can answer the orders of many
-problems in one pass over the rows. Per iteration (:func:`_iterate`):
+(``passes``) and is sent their answers, so that the orders of many problems can be answered in one
+pass over the rows (``lockstep``). Per iteration (:func:`_iterate`):
 
 1. outer step, when the inner problem is solved well enough for this centre;
 2. Newton direction, from the Gram matrix of the rows with W > 0, or by conjugate gradients;
@@ -23,7 +23,7 @@ Rows may be left out of the iteration with their alpha fixed (sifting): they add
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,8 @@ import numpy.typing as npt
 
 from psvm.mathematics.certificate import may_be_separable
 from psvm.mathematics.loss import PNormHinge
-from psvm.solvers.ledger import Stage, Status
+from psvm.solvers.ledger import OutOfTime, Stage, Status
+from psvm.solvers.linear.balance import Factors, balanced_dual
 from psvm.solvers.linear.best_pair import BestPair, relative_gap
 from psvm.solvers.linear.newton_rules import (
     MAX_ITERATIONS,
@@ -42,8 +43,18 @@ from psvm.solvers.linear.newton_rules import (
     intercept_damping,
     patience,
 )
-from psvm.solvers.linear.newton_state import Best, OwnGap, Point, State
-from psvm.solvers.linear.passes import Active, DualSums, Gram, Keep, Order, Pass, Squares, Sums
+from psvm.solvers.linear.newton_state import Best, OwnGap, Point, Progress, State
+from psvm.solvers.linear.passes import (
+    Active,
+    DualSums,
+    Gram,
+    Keep,
+    Order,
+    Pass,
+    RowsLost,
+    Squares,
+    Sums,
+)
 from psvm.solvers.linear.systems import (
     FeatureSystem,
     RowSystem,
@@ -53,7 +64,6 @@ from psvm.solvers.linear.systems import (
 )
 
 Array = npt.NDArray[np.float64]
-Factors = tuple[float, float]
 Orders = Generator[Order, Any, Any]
 
 # Features from which a factor is worth using twice (3,000 rows of 80: 4 % less time).
@@ -107,6 +117,7 @@ class NewtonTask:
     inner_products: bool = False  # whether those of the rows are known
     goals_are_1: bool = True  # y_i t_i, as in classification: then u may be scaled
     own_gap: OwnGap | None = None
+    on_keep: Callable[[BestPair], None] | None = None  # told of every pair whose alpha is kept
 
     @property
     def p(self) -> float:
@@ -124,56 +135,15 @@ class NewtonTask:
         return not self.fixed.any() and self.fixed_total == 0.0
 
 
-def balanced_dual(
-    dual: DualSums, p: float, fixed: Array, fixed_total: float, fit_intercept: bool
-) -> tuple[float, Factors]:
-    """D of alpha with the heavier class scaled down to balance, and the factors of that.
-
-    ``fixed`` is the image of the rows that do not take part, not centred.
-    """
-    factors = [1.0, 1.0]
-    if fit_intercept:
-        excess = float(dual.alpha[1] - dual.alpha[0] + fixed[-1])
-        heavier = int(excess > 0.0)
-        if abs(excess) > 1e-15 * float(dual.alpha.sum()):
-            total = float(dual.alpha[heavier])
-            if total < abs(excess):
-                return -np.inf, (1.0, 1.0)
-            factors[heavier] = 1.0 - abs(excess) / total
-    scale = np.array(factors)
-    w = fixed[:-1] + np.array([-factors[0], factors[1]]) @ dual.image
-    value = fixed_total + float(scale @ dual.linear) - 0.5 * float(w @ w)
-    if p > 1.0:
-        value -= float(scale ** (p / (p - 1.0)) @ dual.conjugate)
-    return value, (factors[0], factors[1])
-
-
-def in_lockstep(
-    answer: Callable[[Mapping[int, Order]], dict[int, Any]], runs: Mapping[int, Orders]
-) -> dict[int, Any]:
-    """Run generators to their end, answering the orders of all of them together."""
-    outcomes: dict[int, Any] = {}
-    answers: dict[int, Any] = dict.fromkeys(runs)
-    # Far from the solution a large power may overflow: such points are never the best. (Here, as
-    # generators would leave it to others at every order.)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        while answers:
-            orders: dict[int, Order] = {}
-            for t, value in answers.items():
-                try:
-                    orders[t] = runs[t].send(value)
-                except StopIteration as end:
-                    outcomes[t] = end.value
-            answers = answer(orders) if orders else {}
-    return outcomes
-
-
 # --- the loop ------------------------------------------------------------------------------------
 
 
 def semismooth_newton(task: NewtonTask) -> Generator[Order, Any, BestPair]:
     """Solve one problem to ``task.tol``; see the module's text."""
-    state = yield from _begin(task)
+    try:
+        state = yield from _begin(task)
+    except OutOfTime:
+        return BestPair(task.begin.w, task.begin.b, np.inf, -np.inf, Status.MAX_TIME)
     status = _stop(task, state)
     while status is None:
         state.iteration += 1
@@ -181,6 +151,10 @@ def semismooth_newton(task: NewtonTask) -> Generator[Order, Any, BestPair]:
             yield from _iterate(task, state)
         except np.linalg.LinAlgError:
             status = Status.STALLED
+        except OutOfTime:
+            status = Status.MAX_TIME
+        except RowsLost:
+            status = yield from _begin_again(task, state)
         else:
             status = _stop(task, state)
     best = state.best
@@ -188,7 +162,12 @@ def semismooth_newton(task: NewtonTask) -> Generator[Order, Any, BestPair]:
         yield Keep(False, (0.0, 0.0))
     if task.own_gap is not None and not best.judged:
         task.own_gap()  # no point came near: what there is
-    w = best.u[:-1]
+    return _best_pair(task, state, status)
+
+
+def _best_pair(task: NewtonTask, state: State, status: Status) -> BestPair:
+    """The best pair so far, in the coordinates of the rows."""
+    best, w = state.best, state.best.u[:-1]
     b = float(best.u[-1] - task.shift @ w)
     return BestPair(w, b, best.primal, best.dual, status, state.iteration)
 
@@ -210,6 +189,19 @@ def _begin(task: NewtonTask) -> Generator[Order, Any, State]:
     state = State(point, sigma, best)
     yield from _consider(task, state, linearised=False)
     return state
+
+
+def _begin_again(task: NewtonTask, state: State) -> Generator[Order, Any, Status | None]:
+    """From the accepted point: margins and alpha as they follow from it, no alpha kept."""
+    u, best = state.point.u, state.best
+    best.dual, best.kept = 0.0 if task.all_rows else -np.inf, False
+    state.system, state.stepped_fully = None, False
+    state.progress = Progress()
+    try:
+        state.point = yield from _evaluate(task, u, _product(task, state.sigma, "begin", u))
+    except OutOfTime:
+        return Status.MAX_TIME
+    return None
 
 
 def _iterate(task: NewtonTask, state: State) -> Orders:
@@ -394,6 +386,8 @@ def _consider(task: NewtonTask, state: State, *, linearised: bool) -> Orders:
     if better or (not best.kept and value > best.dual):
         yield Keep(linearised, factors)
         best.dual, best.kept = value, True
+        if task.on_keep is not None:
+            task.on_keep(_best_pair(task, state, Status.STOPPED))
 
 
 # --- the Newton direction ------------------------------------------------------------------------

@@ -81,6 +81,13 @@ class Keep:
 Order = Pass | Gram | Active | Squares | Keep
 
 
+class RowsLost(Exception):
+    """Some rows have lost their state (a machine is gone); the answer to an order that needs it.
+
+    A pass of kind "begin" needs none but the centre, of which those rows then have a new one.
+    """
+
+
 @dataclass
 class DualSums:
     """Per class (0: y = -1, 1: y = +1): sums of alpha x, of alpha and of conjugates.

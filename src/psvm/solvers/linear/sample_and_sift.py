@@ -19,12 +19,12 @@ import scipy.sparse as sp
 
 from psvm.mathematics.problem import LinearProblems, LinearStart
 from psvm.solvers.ledger import Stage, Status
+from psvm.solvers.linear.balance import balanced_dual
 from psvm.solvers.linear.best_pair import BestPair, relative_gap
+from psvm.solvers.linear.lockstep import in_lockstep
 from psvm.solvers.linear.newton import (
     Begin,
     NewtonTask,
-    balanced_dual,
-    in_lockstep,
     semismooth_newton,
 )
 from psvm.solvers.linear.newton_rules import first_sigma, trust_in
@@ -43,11 +43,11 @@ _ROWS_PER_FEATURE, _ENTRIES = 400, 5e5
 # and 300: alike), of every class so many that a rare one is not missed; solved to a relative gap
 # (1e-3 and 1e-5: alike).
 _SHARE, _SAMPLED_PER_FEATURE, _SAMPLED_PER_CLASS = 1 / 8, 100, 500
-_SAMPLE_TOL = 1e-4
+SAMPLE_TOL = 1e-4
 # Sifting at p = 1: width of the band in units of delta (4: a tenth less time, but closer to missing
 # rows; 16: a fifth more), the largest share of rows in it (0.2: 12 % more, 0.8: 5 % more), attempts
 # (1: 5 % more, 4: alike).
-_BAND, _LARGEST_BAND, _ATTEMPTS = 8.0, 0.4, 2
+BAND, LARGEST_BAND, ATTEMPTS = 8.0, 0.4, 2
 
 
 def solve_newton(
@@ -77,7 +77,23 @@ def sample_pays(problems: LinearProblems, rows: int, features: int, entries: flo
     if problems.hard_margin:
         return False
     taking_part = float(np.count_nonzero(problems.signs)) / problems.signs.size * rows
-    return taking_part >= _ROWS_PER_FEATURE * (features + 1) and entries * taking_part >= _ENTRIES
+    return enough_for_a_sample(taking_part, features, entries)
+
+
+def enough_for_a_sample(rows: float, features: int, entries: float) -> bool:
+    """Whether so many rows of a problem, of so many stored entries each, are many."""
+    return rows >= _ROWS_PER_FEATURE * (features + 1) and entries * rows >= _ENTRIES
+
+
+def sample_size(rows: int, features: int) -> float:
+    """How many rows a sample has."""
+    return max(rows * _SHARE, _SAMPLED_PER_FEATURE * (features + 1))
+
+
+def sample_shares(counts: npt.NDArray[Any], size: float) -> Array:
+    """The share of the rows of each class in a sample of about this size."""
+    wanted = np.maximum(counts * size / max(counts.sum(), 1), _SAMPLED_PER_CLASS)
+    return np.asarray(np.minimum(wanted / np.maximum(counts, 1), 1.0))
 
 
 @dataclass
@@ -188,7 +204,7 @@ class _Newton:
     def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], float]:
         """Begin at the solutions of a sample; also the distance they are to be trusted to."""
         n, d = self.summary.rows, self.summary.features
-        chosen, factor = self.sample_rows(max(n * _SHARE, _SAMPLED_PER_FEATURE * (d + 1)))
+        chosen, factor = self.sample_rows(sample_size(n, d))
         problems = self.problems.among(chosen)
         problems = replace(problems, cost=problems.cost * factor[problems.codes])
         rows = [gather(self.passes.rows, self.problems.features_of(chosen))]
@@ -197,7 +213,7 @@ class _Newton:
             rows, problems, numbers, self.passes.threads, summary.shift, self.passes.cancel
         )
         stages = {
-            t: self.stages[t].ledger.aside(max(_SAMPLE_TOL, self.stages[t].tol)) for t in numbers
+            t: self.stages[t].ledger.aside(max(SAMPLE_TOL, self.stages[t].tol)) for t in numbers
         }
         ends = _Newton(passes, summary, stages).solve(dict.fromkeys(numbers))
         delta = float(np.sqrt((d + 1) / chosen.size))
@@ -215,8 +231,7 @@ class _Newton:
         present = self.problems.cost > 0.0
         codes = self.problems.codes
         counts = np.bincount(codes[present], minlength=self.problems.signs.shape[1])
-        wanted = np.maximum(counts * size / max(counts.sum(), 1), _SAMPLED_PER_CLASS)
-        share = np.minimum(wanted / np.maximum(counts, 1), 1.0)
+        share = sample_shares(counts, size)
         lot = np.random.default_rng(0).random(codes.size, dtype=np.float32)
         chosen = np.flatnonzero((lot < share.astype(np.float32)[codes]) & present)
         found = np.bincount(codes[chosen], minlength=counts.size)
@@ -235,14 +250,14 @@ class _Newton:
         for t in begins:
             self.passes.set_best(t, np.zeros(self.problems.codes.size))
         left, rest = dict(begins), dict[int, Begin]()
-        for attempt in range(_ATTEMPTS + 1):
-            band = _BAND * delta * 2.0**attempt
+        for attempt in range(ATTEMPTS + 1):
+            band = BAND * delta * 2.0**attempt
             sums = self.at_band(left, band)
             for t, begin in list(left.items()):
                 best = ends[t]
                 if self.judged(t, best, begin, sums[t]):
                     del left[t]
-                elif attempt == _ATTEMPTS or sums[t].active > _LARGEST_BAND * self.passes.count(t):
+                elif attempt == ATTEMPTS or sums[t].active > LARGEST_BAND * self.passes.count(t):
                     self.passes.set_centre(t, self.passes.best_alpha(t))
                     sigma = self.cost_of(t)[0] / delta
                     bounds = best.primal, best.dual

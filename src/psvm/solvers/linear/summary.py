@@ -44,19 +44,23 @@ def summarise(rows: Sequence[Any], *, centred: bool) -> RowSummary:
         block = rows[int(k)]
         step = max(1, block.shape[0] * len(blocks) // _ROWS)
         some.append(block[::step] if step > 1 else block)
-    sparse = sp.issparse(some[0])
-    features = int(some[0].shape[1])
     in_memory = getattr(rows, "in_memory", False)
-    if sparse:
+    return describe_rows(some, sum(sizes), in_memory=in_memory, centred=centred)
+
+
+def describe_rows(some: Sequence[Any], count: int, *, in_memory: bool, centred: bool) -> RowSummary:
+    """What some blocks of rows, all dense or all sparse, say of ``count`` rows."""
+    features = int(some[0].shape[1])
+    if sp.issparse(some[0]):
         norms = np.concatenate([_squared_norms(part) for part in some])
         entries = sum(part.nnz for part in some) / max(norms.size, 1)
-        return RowSummary(sum(sizes), features, in_memory, entries, None, _positive(norms))
+        return RowSummary(count, features, in_memory, entries, None, _positive(norms))
     sample = np.vstack(some).astype(np.float64)
     shift = sample.mean(axis=0) if centred else None
     if shift is not None:
         sample -= shift
     norms = np.einsum("ij,ij->i", sample, sample)
-    return RowSummary(sum(sizes), features, in_memory, features, shift, _positive(norms))
+    return RowSummary(count, features, in_memory, features, shift, _positive(norms))
 
 
 def _squared_norms(X: Any) -> Array:

@@ -1,0 +1,10 @@
+"""Estimators for more rows than one machine holds, on a Dask cluster.
+
+Needs ``pip install "psvm[dask]"``.
+"""
+
+from psvm.dask.cluster import ClusterError
+from psvm.dask.linear_svc import DaskLinearPSVC
+from psvm.dask.nystroem import make_nystroem
+
+__all__ = ["ClusterError", "DaskLinearPSVC", "make_nystroem"]

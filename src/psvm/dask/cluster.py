@@ -1,0 +1,309 @@
+"""A Dask cluster as the solver sees it: graphs in, results out, and every wait has an end.
+
+All waiting of a fit is in :meth:`Cluster.wait`. It ends with the results, or at an interrupt, at
+the limit of seconds, when a task fails, when there are no workers or there is no scheduler any
+more, and when nothing has moved for a long time; then what was submitted is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import distributed
+from dask._task_spec import Task
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from distributed import Client, Future
+
+from psvm.solvers.ledger import OutOfTime
+
+# Seconds between two looks at the clock and the workers while results are awaited.
+_LOOK = 0.2
+# Seconds without any worker, and without anything that moves (a result, a worker that comes or
+# goes), after which a fit is given up. A block takes a fraction of a second; what lasts is reading
+# it.
+NO_WORKERS, NO_MOTION = 60.0, 900.0
+# Seconds without anything that moves after which a round goes to the workers that are not paused.
+PAUSED = 5.0
+# Seconds to wait for the scheduler itself, and for its word that tasks are cancelled.
+_ANSWER, _CANCELLED = 30.0, 0.5
+# Times that tasks which went down with their worker are submitted again, in a row.
+MOST_RETRIES = 5
+
+
+CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
+
+
+class ClusterError(RuntimeError):
+    """The cluster has let a fit down. The message says what happened."""
+
+
+class TasksLost(ClusterError):
+    """Tasks were cancelled or have gone down with their workers."""
+
+
+@dataclass
+class Traffic:
+    """What a fit has sent: counted, not estimated.
+
+    Attributes
+    ----------
+    round_trips : int
+        Times the client has waited for the workers.
+    tasks : int
+        Tasks submitted.
+    bytes_broadcast : int
+        Bytes of the orders, once for every task they went to.
+    bytes_summed : int
+        Bytes of the sums that the workers have answered with.
+    rebuilt : int
+        Times that rows had lost their state and the solver began again from the accepted (w, b).
+    dealt_out : int
+        Times that blocks were dealt out to the workers: once, and when workers have joined.
+    seconds_waiting : float
+        Seconds in which the client waited.
+    seconds_loading : float
+        ... for blocks to be read and checked, and for the sample.
+    seconds_of_passes, seconds_of_grams : float
+        Seconds in which the slowest worker of each round worked: in rounds of passes over the rows,
+        and in those of Newton systems.
+    gram_round_trips : int
+        Round trips for Newton systems, among all.
+    """
+
+    round_trips: int = 0
+    tasks: int = 0
+    bytes_broadcast: int = 0
+    bytes_summed: int = 0
+    rebuilt: int = 0
+    dealt_out: int = 0
+    seconds_waiting: float = 0.0
+    seconds_loading: float = 0.0
+    seconds_of_passes: float = 0.0
+    seconds_of_grams: float = 0.0
+    gram_round_trips: int = 0
+
+
+def checked_client(client: Any) -> Client:
+    """The given client, or the present one; never an asynchronous one."""
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError as error:
+            raise ValueError(
+                "`client` is None and there is no Dask client: create one first, "
+                "client = distributed.Client(...), or pass it as `client`."
+            ) from error
+    if not isinstance(client, Client):
+        raise TypeError(
+            f"`client` must be a distributed.Client or None, got {type(client).__name__}."
+        )
+    if client.asynchronous:
+        raise ValueError(
+            "`client` is asynchronous, and `fit` waits for its results: pass a Client made without "
+            "asynchronous=True. (Fit may run in a thread: asyncio.to_thread(model.fit, X, y).)"
+        )
+    if client.status != "running":
+        raise ClusterError(
+            f"`client` is not connected to a scheduler (it is {client.status}); create a new one."
+        )
+    return client
+
+
+@dataclass
+class Cluster:
+    """A client, and the limits of one fit.
+
+    ``seconds_left`` tells how long the fit may still take; None without a limit.
+    """
+
+    client: Client
+    seconds_left: Callable[[], float | None] = lambda: None
+    patience: float = field(default_factory=lambda: NO_MOTION)
+    no_workers: float = field(default_factory=lambda: NO_WORKERS)
+    paused: float = field(default_factory=lambda: PAUSED)
+    traffic: Traffic = field(default_factory=Traffic)
+    grace: float = 0.0  # seconds that what is under way may take longer
+    names: int = 0  # given so far
+    owned: list[Future] = field(default_factory=list)  # to be let go at the end of the fit
+    fit: str = field(default_factory=lambda: uuid4().hex[:12])
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the seconds of the fit are over."""
+        left = self.seconds_left()
+        return left is not None and left + self.grace <= 0.0
+
+    def workers(self) -> dict[str, int]:
+        """Threads of every worker, by address."""
+        known = self._known()
+        return {address: int(one["nthreads"]) for address, one in known.items()}
+
+    def _known(self) -> dict[str, Any]:
+        """What the scheduler says of its workers."""
+        client = self.client
+        try:
+            found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER)
+        except (OSError, TimeoutError) as error:
+            self._check_connected()
+            raise ClusterError(f"The scheduler does not answer ({error}).") from error
+        return dict(found["workers"])
+
+    def memory_limit(self) -> float:
+        """Bytes of memory per thread of the worker that has the least; infinite without limits."""
+        known = self._known()
+        limits = [
+            one["memory_limit"] / max(one["nthreads"], 1)
+            for one in known.values()
+            if one.get("memory_limit")
+        ]
+        return min(limits, default=float("inf"))
+
+    def name(self, what: str) -> str:
+        """A key that no other task has; the dashboard shows ``psvm-<what>``."""
+        self.names += 1
+        return f"psvm-{what}-{self.fit}-{self.names}"
+
+    def submit(
+        self, tasks: Sequence[Task], where: Mapping[Any, str | None], wanted: Sequence[Any]
+    ) -> dict[Any, Future]:
+        """Submit tasks, each preferably to the worker that ``where`` names for its key."""
+        layers: dict[str, Any] = {}
+        for task in tasks:
+            address = where.get(task.key)
+            layers.setdefault(str(address), (address, {}))[1][task.key] = task
+        names = {layer: f"psvm-{self.fit}-{k}" for k, layer in enumerate(layers)}
+        graph = HighLevelGraph(
+            {
+                names[layer]: MaterializedLayer(
+                    own,
+                    annotations=None
+                    if address is None
+                    else {"workers": [address], "allow_other_workers": True},
+                )
+                for layer, (address, own) in layers.items()
+            },
+            # Layers refer to each other freely.
+            {name: set(names.values()) - {name} for name in names.values()},
+        )
+        self._check_connected()
+        futures = self.client.get(graph, list(wanted), sync=False)
+        return dict(zip(wanted, futures, strict=True))
+
+    def wait(
+        self, futures: Sequence[Future], cancel: Sequence[Future] = (), *, keep: bool = False
+    ) -> None:
+        """Wait until all futures are finished; else cancel them and those of ``cancel``, and raise.
+
+        With ``keep`` what has gone down with its worker is not cancelled, to be tried again. Raises
+        OutOfTime at the limit of seconds, ClusterError where the cluster fails, and what a task has
+        raised.
+        """
+        began = time.monotonic()
+        try:
+            self._wait(futures, cancel, began)
+        except BaseException as error:
+            if not (keep and isinstance(error, TasksLost)):
+                self.cancel([*futures, *cancel])
+            raise
+        finally:
+            self.traffic.round_trips += 1
+            self.traffic.seconds_waiting += time.monotonic() - began
+
+    def _wait(self, futures: Sequence[Future], steps: Sequence[Future], began: float) -> None:
+        moved = seen_workers = began
+        before: tuple[int, frozenset[str]] = (0, frozenset())
+        while True:
+            if self.out_of_time:
+                raise OutOfTime
+            left = self.seconds_left()
+            pause = _LOOK if left is None else min(_LOOK, max(left, 0.01))
+            with suppress(TimeoutError, *CANCELLED):
+                distributed.wait(list(futures), timeout=pause)
+            if all(one.status == "finished" for one in futures):
+                return
+            self._check(futures)
+            self._check_connected()
+            now = time.monotonic()
+            known = self._known()
+            workers = frozenset(known)
+            if workers:
+                seen_workers = now
+            elif now - seen_workers > self.no_workers:
+                raise ClusterError(
+                    f"The cluster has had no workers for {self.no_workers:g} s; start some, and "
+                    f"fit again."
+                )
+            state = sum(one.status == "finished" for one in (*futures, *steps)), workers
+            paused = [one for one in known.values() if one.get("status") == "paused"]
+            if state != before:
+                before, moved = state, now
+            elif paused and len(paused) < len(workers) and now - moved > self.paused:
+                raise TasksLost(f"{len(paused)} of {len(workers)} workers are paused.")
+            elif now - moved > self.patience:
+                raise ClusterError(
+                    f"Nothing has moved on the cluster for {self.patience:g} s: "
+                    f"tasks wait on {len(workers)} workers. Are they paused for lack of memory, or "
+                    f"busy with other work?"
+                )
+
+    def _check(self, futures: Sequence[Future]) -> None:
+        """Raise what a task has raised, or that it is lost."""
+        for k, one in enumerate(futures):
+            if one.status == "error":
+                error = one.exception(timeout=10)
+                if isinstance(error, distributed.scheduler.KilledWorker):
+                    raise TasksLost(f"Workers died again and again: {error}") from error
+                if "psvm-describe" in str(one.key) and not str(error).startswith("partition"):
+                    error.add_note(f"while partition {k} was read")
+                raise error
+            if one.status == "cancelled":  # "lost" will be computed again
+                raise TasksLost(
+                    "Tasks were cancelled, by a restart of the cluster or by another client."
+                )
+
+    def _check_connected(self) -> None:
+        if self.client.status != "running":
+            raise ClusterError(
+                f"The scheduler is lost (the client is {self.client.status}). Connect a new "
+                f"Client, and fit again."
+            )
+
+    def cancel(self, futures: Sequence[Future]) -> None:
+        """Cancel, as far as there is anybody to tell."""
+        with suppress(Exception):
+            if self.client.status == "running":
+                self.client.sync(self.client._cancel, list(futures), callback_timeout=_CANCELLED)
+
+    def holders(self, futures: Sequence[Future]) -> list[str | None]:
+        """A worker that holds the result of each future."""
+        client = self.client
+        keys = [one.key for one in futures]
+        found = client.sync(client.scheduler.who_has, keys=keys, callback_timeout=_ANSWER)
+        return [next(iter(found.get(key) or ()), None) for key in keys]
+
+    def fetch(self, futures: Sequence[Future]) -> list[Any]:
+        """The results of finished tasks; TasksLost if they were lost meanwhile."""
+        client, left = self.client, self.seconds_left()
+        limit = self.patience if left is None else left + _ANSWER
+        try:
+            return list(client.sync(client._gather, list(futures), callback_timeout=limit))
+        except (OSError, TimeoutError, *CANCELLED) as error:
+            self._check_connected()
+            raise TasksLost(f"Results were lost on their way: {error}") from error
+
+    def results(self, futures: Sequence[Future]) -> list[Any]:
+        """Wait, and fetch."""
+        self.wait(futures)
+        return self.fetch(futures)
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """A line in the events of the cluster, topic "psvm"."""
+        with suppress(Exception):
+            self.client.log_event("psvm", {"fit": self.fit, **event})

@@ -1,0 +1,165 @@
+"""p = 1 on a cluster: only the rows near the margin are solved, and by the client alone.
+
+As in :mod:`psvm.solvers.linear.sample_and_sift`: rows further from the margin of a sample's
+solution than a band keep alpha at 0 or at their cost. A round fetches the rows in the band, the
+client solves them, and the next round, at the new margins, tells whether the guess was right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psvm.dask.sample import MOST_ENTRIES
+from psvm.dask.step import Band, BandRows, Fill
+from psvm.mathematics.problem import LinearProblems
+from psvm.solvers.ledger import OutOfTime, Stage, Status
+from psvm.solvers.linear.balance import balanced_dual
+from psvm.solvers.linear.best_pair import BestPair
+from psvm.solvers.linear.lockstep import in_lockstep
+from psvm.solvers.linear.newton import Begin, semismooth_newton
+from psvm.solvers.linear.passes import BlockPasses, Keep, Pass, RowsLost, Sums
+from psvm.solvers.linear.sample_and_sift import ATTEMPTS, BAND, LARGEST_BAND
+
+if TYPE_CHECKING:
+    from psvm.dask.solve import ClusterSolve
+
+Array = npt.NDArray[np.float64]
+
+# Entries of the rows in all bands at most, 256 MB: they travel to the client.
+_MOST_ENTRIES = 8 * MOST_ENTRIES
+
+
+def sift(
+    solve: ClusterSolve, begins: dict[int, Begin], stages: dict[int, Stage], delta: float
+) -> dict[int, BestPair]:
+    """Problems that could be solved so; the others get a better place to begin in ``begins``."""
+    ends = {t: BestPair(begin.w, begin.b, np.inf, 0.0) for t, begin in begins.items()}
+    left, done = dict(begins), dict[int, BestPair]()
+    try:
+        for attempt in range(ATTEMPTS + 1):
+            sums = _at_band(solve, left, BAND * delta * 2.0**attempt)
+            for t in list(left):
+                if isinstance(sums[t], RowsLost) or sums[t] is None:
+                    del left[t]
+                elif _judged(solve, stages[t], ends[t], left[t], sums[t], t):
+                    done[t] = ends[t]
+                    del left[t]
+            active = {t: sums[t].active for t in left}
+            for t in list(left):
+                if attempt == ATTEMPTS or active[t] > LARGEST_BAND * solve.costs.count[t]:
+                    del left[t]
+            if not left or sum(active[t] for t in left) * solve.summary.entries > _MOST_ENTRIES:
+                break
+            found = solve.passes.ask({t: [Band()] for t in left})
+            for t in list(left):
+                if isinstance(found[t], RowsLost):
+                    del left[t]
+                else:
+                    width = delta * 2.0**attempt
+                    left[t] = _solve_band(solve, t, ends[t], sums[t], found[t][0], stages[t], width)
+    except OutOfTime:
+        pass  # the loop will notice
+    for t, begin in begins.items():
+        if t not in done:
+            best, stage = ends[t], stages[t]
+            if np.isfinite(best.primal):
+                begins[t] = Begin(best.w, best.b, begin.centre, begin.sigma)
+            stages[t] = stage.ledger.stage(stage.solver, tol=stage.tol)
+            solve.passes.waiting.pop(t, None)
+    return done
+
+
+def _at_band(solve: ClusterSolve, begins: Mapping[int, Begin], band: float) -> dict[int, Any]:
+    """Margins at the given points, with alpha going from 0 to its cost across the band."""
+    orders = {}
+    for t, begin in begins.items():
+        sigma = solve.costs.typical[t] / (2.0 * band)
+        direction = np.ascontiguousarray(begin.w)
+        orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
+    return solve.passes.answer(orders)
+
+
+def _judged(
+    solve: ClusterSolve, stage: Stage, best: BestPair, begin: Begin, sums: Sums, t: int
+) -> bool:
+    """Whether P at ``begin`` and the best D end the solve; puts them on record."""
+    primal = 0.5 * float(begin.w @ begin.w) + sums.loss
+    if primal < best.primal:
+        best.primal, best.w, best.b = primal, begin.w, begin.b
+    nothing = np.zeros(solve.summary.features + 1)
+    dual, factors = balanced_dual(sums.dual, 1.0, nothing, 0.0, solve.setup.terms.fit_intercept)
+    if dual > best.dual:
+        solve.passes.waiting[t] = Keep(False, factors)
+        best.dual = dual
+    record = {
+        "iteration": best.n_iter,
+        "gap": best.gap,
+        "primal": best.primal,
+        "dual": best.dual,
+        "changed": sums.active,
+    }
+    asked = stage.tell(record)
+    if best.gap <= stage.tol:
+        best.status = Status.CONVERGED
+    elif asked:
+        best.status = Status.STOPPED
+    else:
+        spent = stage.spent(best.n_iter)
+        best.status = spent or best.status
+        return spent is not None
+    return True
+
+
+def _solve_band(
+    solve: ClusterSolve,
+    t: int,
+    best: BestPair,
+    sums: Sums,
+    parts: Sequence[BandRows],
+    stage: Stage,
+    delta: float,
+) -> Begin:
+    """Solve the rows strictly inside the band; the others keep their alpha."""
+    rows = [part.rows for part in parts]
+    if not rows:
+        return Begin(best.w, best.b)
+    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+    setup, alpha = solve.setup, np.concatenate([part.alpha for part in parts])
+    targets = [part.target for part in parts if part.target is not None]
+    problems = LinearProblems(
+        setup.signs,
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.cost for part in parts]),
+        setup.terms.loss,
+        setup.terms.fit_intercept,
+        np.concatenate(targets) if targets else None,
+    )
+    passes = BlockPasses([X], problems, [t], solve.threads, solve.summary.shift)
+    # What the rows outside contribute: everything less the rows inside.
+    signed = problems.signs[t][problems.codes] * alpha
+    image = sums.dual.image[1] - sums.dual.image[0] - X.T @ signed
+    balance = float(sums.dual.alpha[1] - sums.dual.alpha[0] - signed.sum())
+    task = replace(
+        solve.task(t, Begin(best.w, best.b, "half_cost", solve.costs.typical[t] / delta), stage),
+        stage=stage.ledger.aside(0.5 * stage.tol),
+        fixed=np.append(image - balance * solve.shift, balance),
+        fixed_total=float(sums.dual.linear.sum() - (problems.goals(t) * alpha).sum()),
+        on_keep=None,
+    )
+    found: BestPair = in_lockstep(passes.answer, {t: semismooth_newton(task)})[t]
+    best.n_iter += found.n_iter
+    if found.dual > best.dual:
+        inside, first = passes.best_alpha(t), 0
+        by_shard: dict[int, Array] = {}
+        for part in parts:
+            own = inside[first : first + part.alpha.size]
+            by_shard[part.shard], first = own, first + part.alpha.size
+        solve.passes.waiting[t] = Fill(by_shard)
+        best.dual = found.dual
+    return Begin(found.w, found.b)

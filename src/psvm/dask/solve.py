@@ -1,0 +1,263 @@
+"""The linear problems of a fit, solved and certified on a cluster.
+
+1. With many rows the solution of a sample, which the client has in memory, is where to begin. At
+   p = 1 the rows near its margin are solved by the client alone, as long as that goes well
+   (``sift``).
+2. :func:`psvm.solvers.linear.newton.semismooth_newton` over the rows on the cluster, all problems
+in
+   lockstep.
+3. The certificates, in one more pass over all rows. Where alpha has been lost with a worker
+meanwhile,
+   step 2 again from the solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psvm.dask.cluster import Cluster, ClusterError
+from psvm.dask.passes import ClusterPasses
+from psvm.dask.sample import sample_solution
+from psvm.dask.sift import sift
+from psvm.dask.step import Setup, Support
+from psvm.mathematics.certificate import Certificate
+from psvm.mathematics.problem import LinearStart
+from psvm.solvers.blas_threads import one_blas_thread
+from psvm.solvers.ledger import Budget, Ledger, OutOfTime, Solution, Stage
+from psvm.solvers.linear.best_pair import BestPair, relative_gap
+from psvm.solvers.linear.choose import AIM
+from psvm.solvers.linear.lockstep import in_lockstep
+from psvm.solvers.linear.newton import Begin, NewtonTask, semismooth_newton
+from psvm.solvers.linear.passes import Keep, Order, Pass, RowsLost
+from psvm.solvers.linear.proof import proof_of_pair
+from psvm.solvers.linear.sample_and_sift import enough_for_a_sample
+from psvm.solvers.linear.summary import RowSummary
+
+Array = npt.NDArray[np.float64]
+
+# Times that the certificate may find alpha gone before the fit is given up.
+_MOST_REPAIRS = 10
+# A gap so much smaller than the last certified one is worth a certificate of its own, where the
+# last certified iterate is to be kept.
+_WORTH_CERTIFYING = 0.1
+# Share of the limit of seconds, and seconds, that certificates may take longer.
+_GRACE, _GRACE_SECONDS = 0.05, 0.4
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Per problem: rows, a typical cost, and the sum of all."""
+
+    count: list[int]
+    typical: list[float]
+    total: list[float]
+
+    @classmethod
+    def of_classes(cls, signs: Any, rows: Any, cost: Any) -> Costs:
+        """From the rows and the cost of each class."""
+        taking_part = signs != 0
+        count = [int(rows[own].sum()) for own in taking_part]
+        total = [float(cost[own].sum()) for own in taking_part]
+        typical = [all_ / max(n, 1) for all_, n in zip(total, count, strict=True)]
+        return cls(count, typical, total)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A pair with its certificate, found on the way."""
+
+    end: BestPair
+    certificate: Certificate
+
+
+@dataclass
+class ClusterSolve:
+    """One fit on a cluster."""
+
+    cluster: Cluster
+    passes: ClusterPasses
+    summary: RowSummary
+    setup: Setup
+    costs: Costs
+    class_rows: npt.NDArray[np.int64]
+    budget: Budget
+    on_round: Callable[[int, dict[str, Any]], bool] | None
+    threads: int
+    milestones: bool = False  # whether certified iterates are kept on the way
+    certified: dict[int, Certified] = field(default_factory=dict)
+    to_certify: dict[int, BestPair] = field(default_factory=dict)
+
+    @property
+    def shift(self) -> Array:
+        """What features are centred by."""
+        given = self.summary.shift
+        return np.zeros(self.summary.features) if given is None else given
+
+    def solve(
+        self, starts: Sequence[LinearStart | None], *, in_order: bool
+    ) -> tuple[list[Solution], npt.NDArray[np.int64]]:
+        """Certified solutions, and how many rows of each class support some of them."""
+        numbers = range(len(self.setup.signs))
+        ledgers = [
+            Ledger(self.budget, t, self.on_round, reserve=self.passes.reserve) for t in numbers
+        ]
+        with one_blas_thread():
+            ends: dict[int, BestPair] = {}
+            for group in [[t] for t in numbers] if in_order else [list(numbers)]:
+                ends |= self._solve(group, starts, ledgers)
+            sums = self._certify(ends, ledgers)
+        solutions = []
+        for t in numbers:
+            certificate = self._certificate(t, ends[t], sums)
+            solution = Solution(no_alpha, certificate, ends[t].status, w=ends[t].w)
+            solutions.append(ledgers[t].closed(solution))
+        classes = self.setup.signs.shape[1]
+        support = sums.get(-1)
+        return solutions, np.zeros(classes, dtype=np.int64) if support is None else support
+
+    def _solve(
+        self, group: list[int], starts: Sequence[LinearStart | None], ledgers: Sequence[Ledger]
+    ) -> dict[int, BestPair]:
+        stages = {
+            t: ledgers[t].stage(
+                "semismooth_newton",
+                f"on a cluster ({self.costs.count[t]} rows of {self.summary.features} features, "
+                f"{self.summary.entries:.4g} of them stored)",
+                tol=AIM * self.budget.tol,
+            )
+            for t in group
+        }
+        begins: dict[int, Begin] = {}
+        done: dict[int, BestPair] = {}
+        cold = [t for t in group if starts[t] is None]
+        for t in group:
+            start = starts[t]
+            if start is not None:
+                begins[t] = self.begin_at(start.w, start.b)
+        many = [t for t in cold if self._many_rows(t)]
+        if many:
+            found, delta = sample_solution(self, many, stages)
+            for t, end in found.items():
+                begins[t] = self.begin_at(end.w, end.b, delta)
+            if self.setup.terms.p == 1.0 and not self.setup.terms.hard_margin:
+                done = sift(self, begins, stages, delta)
+        for t in cold:
+            begins.setdefault(t, Begin(np.zeros(self.summary.features), 0.0))
+        begins = {t: begin for t, begin in begins.items() if t not in done}
+        return done | self._newton(begins, stages)
+
+    def _many_rows(self, t: int) -> bool:
+        given = self.summary
+        hard = self.setup.terms.hard_margin
+        return not hard and enough_for_a_sample(self.costs.count[t], given.features, given.entries)
+
+    def begin_at(self, w: Array, b: float, delta: float | None = None) -> Begin:
+        """Begin at known coefficients, to be trusted to the distance ``delta``."""
+        terms = self.setup.terms
+        if terms.hard_margin or terms.p >= 2.0:
+            return Begin(w, b)
+        typical = float(np.mean(self.costs.typical))
+        sigma = None if delta is None else typical / delta
+        return Begin(w, b, self.setup.new_centre, sigma)
+
+    def _newton(
+        self, begins: Mapping[int, Begin], stages: Mapping[int, Stage]
+    ) -> dict[int, BestPair]:
+        runs = {t: semismooth_newton(self.task(t, begins[t], stages[t])) for t in begins}
+        return in_lockstep(self.answer, runs)
+
+    def task(self, t: int, begin: Begin, stage: Stage) -> NewtonTask:
+        """A binary problem for the Newton loop."""
+        terms = self.setup.terms
+        return NewtonTask(
+            loss=terms.loss,
+            hard=terms.hard_margin,
+            fit_intercept=terms.fit_intercept,
+            begin=begin,
+            stage=stage,
+            typical_cost=1.0 if terms.hard_margin else self.costs.typical[t],
+            total_cost=self.costs.total[t],
+            largest=self.summary.largest,
+            entries=self.summary.entries,
+            shift=self.shift,
+            fixed=np.zeros(self.summary.features + 1),
+            on_keep=(lambda end: self._kept(t, end)) if self.milestones else None,
+        )
+
+    def answer(self, orders: Mapping[int, Order]) -> dict[int, Any]:
+        """Answer orders; together with them milestones are certified."""
+        try:
+            waiting = {t: self.to_certify.pop(t) for t in orders if t in self.to_certify}
+            keeps = {t for t in waiting if not isinstance(orders[t], Pass)}
+            self.to_certify |= {t: waiting.pop(t) for t in keeps}
+            if not waiting:
+                return self.passes.answer(orders)
+            found = self.passes.ask(
+                {t: [*([_certify(waiting[t])] if t in waiting else []), orders[t]] for t in orders}
+            )
+            answers: dict[int, Any] = {}
+            for t in orders:
+                value = found.get(t)
+                if t in waiting and isinstance(value, list):
+                    proof = proof_of_pair(
+                        waiting[t], value[0], self.setup.terms, self.costs.count[t]
+                    )
+                    self.certified[t] = Certified(waiting[t], proof)
+                answers[t] = value[-1] if isinstance(value, list) else value
+            return answers
+        except OutOfTime as over:
+            # What is to be kept waits for the next round, if there is one.
+            return {t: None if isinstance(order, Keep) else over for t, order in orders.items()}
+
+    def _kept(self, t: int, end: BestPair) -> None:
+        last = self.certified.get(t)
+        if last is None or end.gap < _WORTH_CERTIFYING * last.certificate.gap:
+            self.to_certify[t] = end
+
+    # --- certificates ----------------------------------------------------------------------------
+
+    def _certify(self, ends: dict[int, BestPair], ledgers: Sequence[Ledger]) -> dict[int, Any]:
+        """The sums of the certificates by problem, and under -1 the supporting rows per class."""
+        limit = self.budget.max_time
+        for _ in range(_MOST_REPAIRS):
+            self.cluster.grace = 0.0 if limit is None else max(_GRACE * limit, _GRACE_SECONDS)
+            orders: dict[int, list[Any]] = {t: [_certify(end)] for t, end in ends.items()}
+            orders[min(ends)].append(Support())
+            try:
+                found = self.passes.ask(orders)
+            except OutOfTime:
+                return {}
+            lost = [t for t, value in found.items() if isinstance(value, RowsLost)]
+            if not lost:
+                sums = {t: value[0] for t, value in found.items()}
+                return {**sums, -1: found[min(ends)][1]}
+            self.cluster.grace = 0.0
+            if self.cluster.out_of_time:
+                return {t: value[0] for t, value in found.items() if t not in lost}
+            for t in lost:
+                stage = ledgers[t].stage("semismooth_newton", tol=AIM * self.budget.tol)
+                gap = ends[t].gap
+                begin = self.begin_at(ends[t].w, ends[t].b, float(np.sqrt(min(gap, 1.0)) + 1e-6))
+                ends |= self._newton({t: begin}, {t: stage})
+        raise ClusterError("Dual variables were lost with their workers again and again.")
+
+    def _certificate(self, t: int, end: BestPair, sums: Mapping[int, Any]) -> Certificate:
+        if t in sums and sums[t] is not None:
+            return proof_of_pair(end, sums[t], self.setup.terms, self.costs.count[t])
+        # No time is left: what the loop has seen, unproved.
+        measured = relative_gap(end.primal, end.dual)
+        return Certificate(end.primal, end.dual, np.inf, end.b, measured=measured)
+
+
+def _certify(end: BestPair) -> Pass:
+    return Pass("certify", direction=np.ascontiguousarray(end.w), b=end.b)
+
+
+def no_alpha() -> Array:
+    """Stands for the dual variables, which stay on the cluster."""
+    raise LookupError("The dual variables of a fit on a cluster are not kept.")

@@ -1,0 +1,24 @@
+"""Data for the estimators on a cluster, and how a fit there is compared with one here."""
+
+import numpy as np
+import pytest
+
+
+def noisy_classes(n, d=6, k=2, seed=0):
+    """Classes that overlap, each with a direction of its own."""
+    rng = np.random.default_rng(seed)
+    X, W = rng.normal(size=(n, d)), rng.normal(size=(d, k))
+    return X, (X @ W + 2.0 * rng.normal(size=(n, k))).argmax(axis=1)
+
+
+def assert_same_fit(model, local, within=1e-6, gap=0.0):
+    """The same classes, coefficients and objective, each with a certificate of its own."""
+    assert np.array_equal(model.classes_, local.classes_)
+    assert model.class_weight_ == pytest.approx(local.class_weight_, rel=1e-14)
+    assert model.coef_ == pytest.approx(local.coef_, abs=within)
+    assert model.intercept_ == pytest.approx(local.intercept_, abs=within)
+    assert model.primal_objective_ == pytest.approx(local.primal_objective_, rel=1e-8)
+    assert model.n_features_in_ == local.n_features_in_
+    # Rows at the margin may be on either side of it.
+    assert model.n_support_ == pytest.approx(local.n_support_, rel=2e-3, abs=2)
+    assert (model.dual_gap_ <= max(model.tol, gap)).all()
