@@ -15,8 +15,8 @@ def assert_same_fit(model, local, within=1e-6, gap=0.0):
     """The same classes, coefficients and objective, each with a certificate of its own."""
     assert np.array_equal(model.classes_, local.classes_)
     assert model.class_weight_ == pytest.approx(local.class_weight_, rel=1e-14)
-    assert model.coef_ == pytest.approx(local.coef_, abs=within)
-    assert model.intercept_ == pytest.approx(local.intercept_, abs=within)
+    for name in local._weight_names:
+        assert getattr(model, name) == pytest.approx(getattr(local, name), abs=within)
     assert model.primal_objective_ == pytest.approx(local.primal_objective_, rel=1e-8)
     assert model.n_features_in_ == local.n_features_in_
     # Rows at the margin may be on either side of it.
