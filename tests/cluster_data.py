@@ -15,8 +15,11 @@ def assert_same_fit(model, local, within=1e-6, gap=0.0):
     """The same classes, coefficients and objective, each with a certificate of its own."""
     assert np.array_equal(model.classes_, local.classes_)
     assert model.class_weight_ == pytest.approx(local.class_weight_, rel=1e-14)
+    # A gap leaves |w - w*|^2 / 2 <= gap P open.
+    open_ = sum(np.sqrt(2.0 * one.dual_gap_ * one.primal_objective_) for one in (model, local))
     for name in local._weight_names:
-        assert getattr(model, name) == pytest.approx(getattr(local, name), abs=within)
+        off = np.abs(getattr(model, name) - getattr(local, name))
+        assert (off.reshape(open_.size, -1).max(axis=1) <= within + open_).all()
     assert model.primal_objective_ == pytest.approx(local.primal_objective_, rel=1e-8)
     assert model.n_features_in_ == local.n_features_in_
     # Rows at the margin may be on either side of it.
