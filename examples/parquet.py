@@ -64,7 +64,7 @@ def main() -> None:
                     n_workers=options.workers,
                     threads_per_worker=1,
                     memory_limit=options.memory,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                 )
             )
         with client:

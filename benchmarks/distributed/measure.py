@@ -61,7 +61,7 @@ def on_cluster(folder: Path, p: float, workers: int) -> Record:
 
     from psvm.dask import DaskLinearPSVC
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
     with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
         client.run(_import)
         began = time.perf_counter()

@@ -83,7 +83,7 @@ def dask_ml(folder: Path, workers: int = 2) -> Record:
     from distributed import Client, LocalCluster
 
     rows, features = np.load(folder / "X.npy", mmap_mode="r").shape
-    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
     with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster):
         parts = blocks(folder)
         sizes = [min(BLOCK_ROWS, rows - begin) for begin in range(0, rows, BLOCK_ROWS)]

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 @contextmanager
 def cluster_of(workers, **options):
-    given = {"threads_per_worker": 1, "dashboard_address": None, **options}
+    given = {"threads_per_worker": 1, "dashboard_address": ":0", **options}
     with (
         distributed.LocalCluster(n_workers=workers, processes=True, **given) as cluster,
         distributed.Client(cluster) as client,
@@ -178,7 +178,7 @@ def test_all_workers_gone(monkeypatch):
 @pytest.mark.slow
 def test_a_scheduler_that_is_lost():
     _, lazy = rows(2_000, 5, 2, 300)
-    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
     client = distributed.Client(cluster, timeout=2)
     try:
         with pytest.raises(ClusterError):
