@@ -50,7 +50,7 @@ def test_threadpool_limits_are_kept():
 def cluster(request):
     """A cluster of two workers: threads of this process, or processes of their own."""
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(processes=request.param, **options) as cluster,
         distributed.Client(cluster) as client,
