@@ -12,6 +12,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -38,8 +39,13 @@ def fit(files: str, label: str, p: float, C: float) -> DaskLinearPSVC:
     """Read, scale and fit; nothing but sums comes to this machine."""
     frame = dd.read_parquet(files)
     X, y = frame.drop(columns=[label]), frame[label]
-    mean, std = X.mean().compute(), X.std().compute()
-    return DaskLinearPSVC(p=p, C=C).fit((X - mean) / std, y)
+    mean, std = dask.compute(X.mean(), X.std())
+    return DaskLinearPSVC(p=p, C=C).fit(X.map_partitions(scaled, mean, std, meta=X._meta), y)
+
+
+def scaled(part: pd.DataFrame, mean: pd.Series, std: pd.Series) -> pd.DataFrame:
+    """Columns of mean 0 and deviation 1; of a partition, as Dask would align (X - mean) by rows."""
+    return (part - mean) / std
 
 
 def main() -> None:
@@ -70,7 +76,7 @@ def main() -> None:
         with client:
             model = fit(files, options.label, options.p, options.C)
             local = model.to_local()  # psvm.save(local, "model.psvm"), ONNX, the command line
-        print(f"classes {list(local.classes_)}, gap {local.dual_gap_.max():.1e}")
+        print(f"classes {local.classes_.tolist()}, gap {local.dual_gap_.max():.1e}")
         print(f"round trips {model.traffic_['round_trips']}, iterations {local.n_iter_}")
 
 

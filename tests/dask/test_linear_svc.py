@@ -155,6 +155,17 @@ def test_data_frames(client, frame):
         model.predict(parts[0].rename(columns={"a": "z"})).compute()
 
 
+def test_frames_from_parquet_files(client, frame, tmp_path):
+    """Dask reads the one column of y in fewer partitions than the many of X, if it may."""
+    X, y = frame
+    for k in range(6):
+        X[k * 250 : (k + 1) * 250].assign(y=y).to_parquet(tmp_path / f"{k}.parquet")
+    rows = dd.read_parquet(str(tmp_path / "*.parquet"))
+    model = DaskLinearPSVC(1.5, **TIGHT).fit(rows.drop(columns=["y"]), rows["y"])
+    assert_same_fit(model, LinearPSVC(1.5, **TIGHT).fit(X, y))
+    assert float(model.score(rows.drop(columns=["y"]), rows["y"])) > 0.5
+
+
 def test_frames_with_columns_that_are_no_numbers(client, frame):
     X, y = frame
     X = X.assign(b=pd.Categorical(np.where(X.b > 0, "u", "v")))

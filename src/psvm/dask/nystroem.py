@@ -48,7 +48,7 @@ def make_nystroem(
         raise TypeError(f"X must be a dask array or data frame, got {type(X).__name__}.")
     if is_frame(X):
         frame_names(X)
-        parts, sizes = X.to_delayed(), [np.nan] * X.npartitions
+        parts, sizes = X.to_delayed(optimize_graph=False), [np.nan] * X.npartitions
         dtype: Any = np.float64
     else:
         X = one_column_chunk(X)

@@ -16,7 +16,7 @@ def lazily(model: Any, method: str, X: Any, dtype: Any, columns: int | None) -> 
     shared = delayed(model, pure=False)
     if is_frame(X):
         sizes = [np.nan] * X.npartitions
-        parts = X.to_delayed()
+        parts = X.to_delayed(optimize_graph=False)
     else:
         X = one_column_chunk(X)
         sizes, parts = X.chunks[0], X.to_delayed().ravel().tolist()
@@ -49,7 +49,12 @@ def lazy_accuracy(predicted: Any, y: Any, sample_weight: Any) -> Any:
 def _beside(values: Any, predicted: Any) -> Any:
     """Labels or weights in the blocks of the predictions."""
     if is_frame(values):
-        values = values.to_dask_array()
+        dtype = values.dtype if isinstance(values.dtype, np.dtype) else np.dtype(object)
+        parts = [
+            da.from_delayed(delayed(np.asarray, pure=False)(part, dtype=dtype), (np.nan,), dtype)
+            for part in values.to_delayed(optimize_graph=False)
+        ]
+        values = da.concatenate(parts, allow_unknown_chunksizes=True)
     if not is_array(values):
         return da.from_array(np.asarray(values), chunks=predicted.chunks[:1])
     known = not (np.isnan(values.shape[0]) or np.isnan(predicted.shape[0]))
