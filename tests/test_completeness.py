@@ -36,7 +36,6 @@ SEEN_THROUGH = {
     "cli/row_bar": "cli/test_predict_files.py",
     "cli/scores": "cli/test_commands.py",
     "cli/search_and_test": "cli/test_tune.py",
-    "cli/search_remarks": "cli/test_tune.py",
     "cli/search_report": "cli/test_tune.py",
     "cli/show": "cli/test_terminal.py",
     "estimators/callbacks": "estimators/test_scikit_learn.py",
