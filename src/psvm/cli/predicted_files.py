@@ -21,8 +21,27 @@ _WHOLE: dict[str, Callable[[pl.DataFrame, IO[bytes]], Any]] = {
 _LINES = (".ndjson", ".jsonl")
 # CSV under such a name would be opened by a program that cannot read it.
 _OTHERS = frozenset(
-    ".json .xlsx .xls .ods .npz .npy .pkl .html .onnx .psvm "
-    ".zip .bz2 .xz .zst .orc .avro .h5 .db .sqlite".split()
+    [
+        ".json",
+        ".xlsx",
+        ".xls",
+        ".ods",
+        ".npz",
+        ".npy",
+        ".pkl",
+        ".html",
+        ".onnx",
+        ".psvm",
+        ".zip",
+        ".bz2",
+        ".xz",
+        ".zst",
+        ".orc",
+        ".avro",
+        ".h5",
+        ".db",
+        ".sqlite",
+    ]
 )
 
 
