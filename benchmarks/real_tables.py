@@ -27,7 +27,7 @@ from benchmarks.cases import data_folder
 
 TARGET = "target"
 _GRACE = 120.0  # seconds that reading, writing and a busy machine may take beyond --max-time
-_PROGRESS = re.compile(r"\d+ of \d+ ")
+_PROGRESS = re.compile(r"\d+ of \d+ |after \d+ s, ")
 _EXPECTED = (0, 3)  # all went well, or the time was up and the model says so
 
 

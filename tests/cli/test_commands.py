@@ -468,6 +468,26 @@ def test_export_by_the_ending(tmp_path, capfd, shared):
     assert (tmp_path / "m.libsvm").read_text().startswith("svm_type c_svc")
 
 
+def test_export_of_words_to_libsvm_numbers_them_and_says_so(tmp_path, capfd, shared):
+    bare, output = tmp_path / "bare.psvm", tmp_path / "m.libsvm"
+    words = ["fit", shared / "iris.csv", "-t", "species", "-o", bare, "--no-scale", "-q"]
+    assert run(capfd, *words)[0] == 0
+    code, _, err = run(capfd, "export", bare, output, "-q")
+    assert code == 0
+    assert err.endswith("whole numbers: 0 is setosa, 1 is versicolor, 2 is virginica\n")
+    assert "\nlabel 0 1 2\n" in output.read_text()
+
+
+def test_export_of_a_tuned_model_to_libsvm_names_what_it_cannot_hold(tmp_path, capfd, shared):
+    model = tmp_path / "m.psvm"
+    words = ["tune", shared / "iris.csv", "-t", "species", "-o", model, "-q"]
+    assert run(capfd, *words, "--ps", "1", "--Cs", "1", "--gammas", "0.1")[0] == 0
+    line = fails(capfd, "export", model, tmp_path / "m.libsvm")
+    assert "no preprocessing (StandardScaler)" in line
+    assert "--no-scale" in line
+    assert "write_libsvm" not in line
+
+
 def test_export_as_onnx(tmp_path, capfd, shared):
     pytest.importorskip("onnx")
     assert run(capfd, "export", shared / "iris.psvm", tmp_path / "m.onnx", "-q") == (0, "", "")

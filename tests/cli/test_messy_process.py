@@ -247,3 +247,31 @@ def test_the_documentation_shows_what_is_printed(tmp_path):
         assert done.stdout == ""
         assert done.stderr == expected
     assert json.loads((tmp_path / "fit.json").read_text())["text_columns"] == ["town"]
+
+
+def test_months_and_times_of_day_are_dates(tmp_path):
+    rng = np.random.default_rng(0)
+    hours = rng.integers(0, 24, ROWS)
+    table = pl.DataFrame(
+        {
+            "at": [f"{hour:02d}:{minute:02d}" for hour, minute in zip(hours, hours, strict=True)],
+            "month": [
+                f"20{year:02d}-{month:02d}" for year, month in rng.integers(1, 13, (ROWS, 2))
+            ],
+            "good": np.where(hours < 12, "yes", "no"),
+        }
+    )
+    data, model = write(tmp_path, "times.csv", table), tmp_path / "m.psvm"
+    code, _, err = psvm("fit", data, "-t", "good", "-o", model)
+    assert code == 1
+    assert "2 problems" in err
+    assert "(time of day)" in err
+    assert "(year, month)" in err
+    assert "--dates expand" in err
+    code, out, _ = psvm("fit", data, "-t", "good", "-o", model, "--dates", "expand", "--json")
+    assert code == 0
+    assert json.loads(out)["train"]["accuracy"] > 0.95
+    _, out, _ = psvm("info", model)
+    assert "3: 'at.hour', 'month.days', 'month.month'" in " ".join(out.split())
+    code, out, _ = psvm("evaluate", model, data, "--json")
+    assert json.loads(out)["accuracy"] > 0.95

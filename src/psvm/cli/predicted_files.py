@@ -20,8 +20,29 @@ _WHOLE: dict[str, Callable[[pl.DataFrame, IO[bytes]], Any]] = {
 }
 _LINES = (".ndjson", ".jsonl")
 # CSV under such a name would be opened by a program that cannot read it.
-_OTHERS = (".json", ".xlsx", ".xls", ".ods", ".npz", ".npy", ".pkl", ".html", ".onnx", ".psvm")
-_OTHERS += (".zip", ".bz2", ".xz", ".zst", ".orc", ".avro", ".h5", ".db", ".sqlite")
+_OTHERS = frozenset(
+    [
+        ".json",
+        ".xlsx",
+        ".xls",
+        ".ods",
+        ".npz",
+        ".npy",
+        ".pkl",
+        ".html",
+        ".onnx",
+        ".psvm",
+        ".zip",
+        ".bz2",
+        ".xz",
+        ".zst",
+        ".orc",
+        ".avro",
+        ".h5",
+        ".db",
+        ".sqlite",
+    ]
+)
 
 
 def is_table_file(path: Path | None) -> bool:

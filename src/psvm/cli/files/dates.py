@@ -114,10 +114,10 @@ def is_dates(dtype: pl.DataType) -> bool:
 def _parsed(texts: pl.Series, order: str) -> pl.Series:
     """Texts with year, month and day in this order, and perhaps a time of day."""
     if order in _COMPLETED:
-        pattern, whole = _COMPLETED[order]
+        pattern, completed = _COMPLETED[order]
         cells = texts.str.strip_chars()
-        completed = pl.when(cells.str.contains(pattern)).then(cells.str.replace(pattern, whole))
-        return _parsed(pl.select(completed.alias(texts.name)).to_series(), "ymd")
+        dates = pl.when(cells.str.contains(pattern)).then(cells.str.replace(pattern, completed))
+        return _parsed(pl.select(dates.alias(texts.name)).to_series(), "ymd")
     named = texts
     if texts.str.contains("[A-Za-z]{3}").any():
         # May 31 is a month and a day in whatever order the rest is written.
