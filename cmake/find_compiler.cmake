@@ -12,8 +12,8 @@ if(asked_words)
   unset(PSVM_ASKED_COMPILER CACHE)
   if(NOT found_asked)
     message(FATAL_ERROR
-      "\n*** The environment variable CXX names the compiler '${asked}', which is not installed.\n"
-      "*** Name one that is, or unset CXX to have one looked for.\n")
+      "\n  The environment variable CXX names the compiler '${asked}', which is not installed.\n"
+      "  Name one that is, or unset CXX to have one looked for.\n")
   endif()
   return()
 endif()
@@ -27,15 +27,15 @@ set(found "${PSVM_FOUND_COMPILER}")
 unset(PSVM_FOUND_COMPILER CACHE)
 if(NOT found)
   message(FATAL_ERROR
-    "\n*** psvm is compiled here, and needs a C++20 compiler; there is none on PATH. Install one:\n"
-    "***   Debian, Ubuntu   apt install g++\n"
-    "***   Fedora, RHEL     dnf install gcc-c++\n"
-    "***   Alpine           apk add g++\n"
-    "***   Arch             pacman -S gcc\n"
-    "***   macOS            xcode-select --install\n"
-    "***   conda            conda install cxx-compiler\n"
-    "*** clang++ will do as well. A compiler elsewhere is named by the environment variable CXX.\n"
-    "*** Where a wheel fits your machine, none is needed: pip install --only-binary psvm psvm\n")
+    "\n  psvm is compiled here, and needs a C++20 compiler; there is none on PATH. Install one:\n"
+    "    Debian, Ubuntu   apt install g++\n"
+    "    Fedora, RHEL     dnf install gcc-c++\n"
+    "    Alpine           apk add g++\n"
+    "    Arch             pacman -S gcc\n"
+    "    macOS            xcode-select --install\n"
+    "    conda            conda install cxx-compiler\n"
+    "  clang++ will do as well. A compiler elsewhere is named by the environment variable CXX.\n"
+    "  A wheel (psvm-....whl) for your machine and Python needs none of this.\n")
 endif()
 message(STATUS "C++ compiler: ${found}")
 set(ENV{CXX} "${found}")
