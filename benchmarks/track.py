@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.environment import ROOT
 from benchmarks.everyday.duels import counted, is_bound, ratio_of
 from benchmarks.run import RESULTS
 from benchmarks.tables import Record, geometric_mean, table, times
@@ -82,10 +84,19 @@ def slower(found: dict[str, tuple[int, float, float]], least: float, fewest: int
     ]
 
 
+def whole_hash(commit: str) -> str:
+    """All forty digits, by which asv finds a commit in its branch; what is given, if git has none."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return commit
+
+
 def write_asv(results: Record, folder: Path) -> Path:
     """The ratios as a result file of airspeed velocity, with what asv wants beside it."""
     environment = results["environment"]
-    commit = (environment["commit"] or "unknown").removesuffix("-dirty").split("-g")[-1]
+    commit = whole_hash((environment["commit"] or "unknown").removesuffix("-dirty").split("-g")[-1])
     values = {
         "ratio." + " | ".join(key).replace(" ", "_"): 1.0 / value
         for key, value in ratios_of(results).items()
