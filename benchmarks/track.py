@@ -85,7 +85,7 @@ def slower(found: dict[str, tuple[int, float, float]], least: float, fewest: int
 
 
 def whole_hash(commit: str) -> str:
-    """All forty digits, by which asv finds a commit in its branch; what is given, if git has none."""
+    """All forty digits, by which asv finds a commit; what is given, if git has none."""
     command = ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
