@@ -1,10 +1,16 @@
 # make demo       fit PSVC beside SVC on the breast-cancer data: a table, and demo.png
 # make test       ruff, mypy and pytest, without the slow tests
 # make test-all   ruff and mypy, two minutes of fuzz, the slow tests, then pytest as in make test
+# make test-minimum   the tests with the oldest numpy, scipy and scikit-learn that are allowed
 # make bench      the benchmarks (options in ARGS="..."): two large sets, and a quick look at
 #                 everyday problems
+# make bench-quick   under two minutes: ratios to scikit-learn on small problems, beside the last run
 # make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
 #                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
+# make wheel      dist/: the sdist, and from it the wheel for this machine; installed without a
+#                 compiler and tried. ZIG=x86_64-linux-gnu.2.17 has it compiled by PyPI's ziglang,
+#                 for older systems (aarch64-linux-gnu.2.17: for another machine, not tried)
+# make check-dist metadata, contents, tags and ABI of what is in dist/
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
 # make sanitize-threads   the tests with threads, under ThreadSanitizer
 #
@@ -20,6 +26,7 @@ ARGS ?=
 CPP := $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
 CPP_TESTS := $(wildcard tests/cpp/*.?pp tests/cpp/*/*.?pp)
 BUILD := build/editable
+WHEELS := $(wildcard dist/psvm-*.whl)
 
 # One thread per test worker: the workers are the parallelism. (SCIPY_ARRAY_API, set for pytest,
 # turns on scikit-learn's checks of array-API input.)
@@ -28,13 +35,15 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 	$(BIN)/pytest -q -n logical
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all pytest fuzz bench sanitize sanitize-threads lint format clean
+.PHONY: help demo test test-all test-minimum pytest fuzz bench bench-quick bench-compare sanitize sanitize-threads \
+	wheel check-dist lint format clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
 
-demo: $(READY)/psvm $(READY)/plot
+# A wheel in dist/ spares the compiler; what is compiled already is preferred, for it is newer.
+demo: $(if $(wildcard $(READY)/psvm),$(READY)/psvm,$(if $(WHEELS),$(READY)/wheel,$(READY)/psvm)) $(READY)/plot
 	@$(BIN)/python examples/demo.py $(ARGS)
 
 lint: $(READY)/psvm $(READY)/test
@@ -71,6 +80,27 @@ fuzz: $(READY)/psvm $(READY)/test
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
 	@$(if $(ARGS),,$(BIN)/python -m benchmarks everyday --quick)
+
+# Small problems of all kinds in under two minutes, compared with the last published run by ratios to
+# scikit-learn, and written for airspeed velocity.
+QUICK := benchmarks/results/quick_everyday.json
+bench-quick: $(READY)/psvm $(READY)/bench
+	@$(BIN)/python -m benchmarks.everyday --quick
+	@$(BIN)/python -m benchmarks.track $(QUICK) --asv build/asv $(ARGS)
+
+# Two results of bench-quick, from one machine: BEFORE=... and the one that is here.
+bench-compare: $(READY)/psvm $(READY)/bench
+	@$(BIN)/python -m benchmarks.track $(QUICK) --before $(BEFORE) --fail-below 0.75 $(ARGS)
+
+# The oldest versions that pyproject.toml allows of what psvm requires, in an environment of their own;
+# of the tools for tests those that go with them. Chosen tests: all that meets numpy, scipy and
+# scikit-learn, not the command line and the exports, whose packages are newer.
+MINIMUM := mathematics rows solvers estimators search persistence/test_model_file.py test_bounds.py
+test-minimum: $(READY)/minimum
+	@$(VENV)/minimum/bin/python -c "import numpy, scipy, sklearn; print('pytest with numpy', \
+		numpy.__version__, 'scipy', scipy.__version__, 'scikit-learn', sklearn.__version__)"
+	@$(ONE_THREAD) SCIPY_ARRAY_API=1 $(VENV)/minimum/bin/python -m pytest -q -n logical \
+		-m "not slow" $(MINIMUM:%=tests/%) $(ARGS)
 
 # The core is compiled once more with checks, into a virtual environment of its own that borrows
 # the other packages. Python itself is not instrumented, so the sanitizer is loaded first
@@ -115,6 +145,38 @@ sanitize-threads: $(READY)/sanitize-threads
 		$(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=build/sanitize-threads/psvm_tests \
 		$(VENV)/sanitize-threads/bin/python -m pytest -q -p no:xdist --capture=sys \
 		$(THREADED:%=tests/%) -k "not (memory $(UNTHREADED:%=or %))" $(ARGS)
+
+# --- wheels --------------------------------------------------------------------------------------
+
+# The wheel is made from the sdist, so that the sdist is known to hold everything. On Linux the
+# compiler's libraries are linked in and auditwheel names the oldest system that it runs on; wheels to
+# be published are made by cibuildwheel in a manylinux image (.github/workflows/wheels.yml).
+ZIG ?=
+zig = $(shell $(BIN)/python -c "import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / 'zig')")
+WHEEL_OPTIONS = $(if $(ZIG),-C cmake.define.CMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake,$(if $(filter Linux,$(shell uname -s)),-C cmake.define.PSVM_STATIC_RUNTIME=ON))
+
+wheel: $(READY)/build $(READY)/dist
+	@echo "building the sdist and, from it, the wheel"
+	@rm -rf build/dist && mkdir -p build/dist dist
+	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(ZIG),ZIG="$(zig)" ZIG_TARGET=$(ZIG) \
+		_PYTHON_HOST_PLATFORM=linux-$(firstword $(subst -, ,$(ZIG)))) \
+		$(BIN)/python -m build --no-isolation --outdir build/dist $(WHEEL_OPTIONS) .)
+	@$(call quietly,if [ "$$(uname -s)" = Linux ]; then PATH="$(CURDIR)/$(BIN):$$PATH" \
+		$(BIN)/auditwheel repair --wheel-dir build/dist/repaired build/dist/*.whl \
+		&& rm build/dist/*.whl && mv build/dist/repaired/*.whl build/dist; fi)
+	@cp build/dist/*.whl build/dist/*.tar.gz dist
+	@case "$(ZIG)" in ""|$$(uname -m)-*) $(BIN)/python tools/clean_install.py build/dist/*.whl ;; \
+		*) echo "not tried: it is for another machine" ;; esac
+	@ls -l build/dist/*.whl build/dist/*.tar.gz | awk '{print $$5, "bytes:", $$NF}' | sed 's|build/||'
+
+# abi3audit looks at the symbols of stable-ABI wheels; a wheel for one Python has nothing to audit.
+check-dist: $(READY)/dist
+	@ls dist/psvm-*.whl >/dev/null 2>&1 || { echo "*** dist/ has no wheel: run 'make wheel'"; exit 1; }
+	@echo "validate-pyproject" && $(BIN)/validate-pyproject pyproject.toml
+	@echo "twine check" && $(BIN)/twine check --strict dist/*
+	@echo "check-wheel-contents" && $(BIN)/check-wheel-contents dist
+	@for wheel in dist/*-abi3-*.whl; do [ ! -e $$wheel ] || \
+		{ echo "abi3audit" && $(BIN)/abi3audit --strict --summary $$wheel; } || exit 1; done
 
 format: $(READY)/test
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
@@ -163,6 +225,13 @@ $(READY)/psvm: $(READY)/build CMakeLists.txt $(CPP)
 		-C build-dir=$(BUILD) -e .)
 	@touch $@
 
+# The first wheel of dist/ that this Python takes, or else the compiler.
+$(READY)/wheel: $(READY)/venv $(WHEELS)
+	@for wheel in $(WHEELS); do \
+		if $(pip) install --quiet $$wheel >>$(LOG) 2>&1; then \
+			echo "installed $$wheel (to compile instead: rm -r dist)"; touch $@; exit 0; fi; done; \
+		echo "no wheel of dist/ is for this Python"; $(MAKE) --no-print-directory $(READY)/psvm
+
 # The C++ tests, beside the core they are linked with.
 $(READY)/cpp_tests: $(READY)/psvm $(CPP_TESTS)
 	@echo "compiling the tests of the core"
@@ -174,6 +243,23 @@ $(READY)/plot $(READY)/test $(READY)/bench: $(READY)/venv pyproject.toml
 	@echo "installing the $(@F) tools"
 	@$(call requirements,['project']['optional-dependencies']['$(@F)']) >$@.txt
 	@$(call quietly,$(pip) install -r $@.txt)
+	@touch $@
+
+$(READY)/dist: $(READY)/venv pyproject.toml
+	@echo "installing the tools for wheels"
+	@$(call requirements,['dependency-groups']['dist']) >$@.txt
+	@$(if $(ZIG),echo ziglang >>$@.txt)
+	@$(call quietly,$(pip) install -r $@.txt)
+	@touch $@
+
+# pip takes the newest that a constraint leaves, so the lower bounds become constraints.
+$(READY)/minimum: $(READY)/venv pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
+	@echo "compiling and installing psvm beside the oldest packages it allows"
+	@$(BIN)/python -m venv $(VENV)/minimum
+	@$(call requirements,['project']['dependencies']) | sed -E 's/>=([0-9.]+)/==\1.*/' >$@.txt
+	@$(call quietly,$(VENV)/minimum/bin/python -m pip --disable-pip-version-check --no-input \
+		install -c $@.txt . clarabel cvxpy hypothesis joblib matplotlib pandas pytest pytest-timeout \
+		pytest-xdist skops)
 	@touch $@
 
 # Not editable, so that it depends on every file of the package. Its site-packages come first; the

@@ -280,6 +280,22 @@ struct Avx512 {
   static constexpr int register_bytes = 64, tile_rows = 12, tile_panels = 2;
 };
 
+// sum + x * y, rounded once where the CPU can do so, and alike wherever it is written. GCC always fuses;
+// Clang splits the products off where it vectorises a scalar loop, and then equal sums differ.
+template <class Arch, class V>
+PSVM_INLINE V add_product(V sum, V x, V y) {
+#if defined(__clang__)
+#if __has_builtin(__builtin_elementwise_fma)
+#if defined(__aarch64__)
+  return __builtin_elementwise_fma(x, y, sum);
+#else
+  if constexpr (!std::is_same_v<Arch, Baseline>) return __builtin_elementwise_fma(x, y, sum);
+#endif
+#endif
+#endif
+  return sum + x * y;
+}
+
 enum class Cpu { baseline, avx2, avx512 };
 
 // The best instruction set of this machine; the environment variable PSVM_CPU (baseline, avx2)

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/aligned.hpp"
+#include "base/wide_vectors.hpp"
 #include "kernel/dense_tiles.hpp"
 #include "kernel/kernel_rows.hpp"
 
@@ -19,11 +20,9 @@ Cpu this_cpu() {
     const char* wish = std::getenv("PSVM_CPU");
     const std::string_view limit = wish ? wish : "";
     if (limit == "baseline") return Cpu::baseline;
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-    if (avx512 && avx2 && limit != "avx2") return Cpu::avx512;
-    if (avx2) return Cpu::avx2;
+    const WideVectors wide = wide_vectors();
+    if (wide.avx512 && limit != "avx2") return Cpu::avx512;
+    if (wide.avx2) return Cpu::avx2;
 #endif
     return Cpu::baseline;
   }();

@@ -118,7 +118,7 @@ struct GroupLoop {
         if constexpr (how == Accumulate::absolute_distance)
           sum[v] += vabs<V>(x - own) - vabs<V>(x);
         else
-          sum[v] += x * own;
+          sum[v] = add_product<Arch, V>(sum[v], x, own);
       }
     }
     if constexpr (Kernel::uses_norms && !norms_first<T>)
@@ -221,7 +221,7 @@ struct PointNormLoop {
     V sum{};
     for (index_t k = 0; k < count; ++k) {
       const V own = splat<V>(data + k);
-      sum += own * own;
+      sum = add_product<Arch, V>(sum, own, own);
     }
     *norm = T(0.5) * sum[0];
   }
