@@ -112,7 +112,8 @@ class RowSystem:
             gram = known * self.root[:, None] * self.root
         elif sp.issparse(parts[0].rows):
             rows = sp.vstack([part.rows for part in parts], format="csr")
-            self.rows = sp.diags_array(self.root) @ rows
+            size = len(self.root)  # SciPy 1.11 has no diags_array
+            self.rows = sp.dia_array((self.root[None], [0]), shape=(size, size)) @ rows
             gram = np.asarray((self.rows @ self.rows.T).toarray(), dtype=np.float64)
         else:
             rows = np.concatenate([part.rows for part in parts])
