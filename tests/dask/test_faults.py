@@ -293,12 +293,14 @@ def test_workers_killed_at_random_moments():
         with cluster_of(2) as client, ThreadPoolExecutor(1) as pool:
 
             def kill(client=client):
-                time.sleep(random.uniform(0.0, 0.8))
+                time.sleep(random.uniform(0.0, 0.1))
                 return kill_one(client, random.randrange(2))
 
-            killed = pool.submit(kill)
-            model = DaskLinearPSVC(p, C=0.1, tol=1e-10).fit(*lazy)
-            killed.result(60)
+            model = listening(
+                lambda p=p: DaskLinearPSVC(p, C=0.1, tol=1e-10).fit(*lazy),
+                random.randrange(2, 8),
+                lambda pool=pool, kill=kill: pool.submit(kill),
+            )
             lost += model.traffic_["rebuilt"] > 0
         assert_same_fit(model, local[p], gap=1e-9)
     assert lost >= 3
