@@ -94,8 +94,11 @@ def test_a_folder_that_is_read_only(tmp_path, shared):
     folder.mkdir(mode=0o555)
     if os.geteuid() == 0:  # who may write anywhere, but not here
         folder = "/sys"
-    for words in (["fit", "-t", "species"], ["predict", shared / "iris.psvm"]):
-        name = f"{folder}/out.psvm"
+    for ending, words in (
+        ("psvm", ["fit", "-t", "species"]),
+        ("csv", ["predict", shared / "iris.psvm"]),
+    ):
+        name = f"{folder}/out.{ending}"
         code, _, err = psvm(*words, shared / "iris.csv", "-o", name)
         assert code == 1
         assert err.startswith(f"psvm: {name}: ")

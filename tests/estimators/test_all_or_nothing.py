@@ -109,6 +109,7 @@ BAD = {
     "eps": -1.0,
     "max_steps": -1,
     "random_state": "luck",
+    "preprocessor": "scaled",
 }
 BAD_OF_KINDS = [
     (name, parameter)
