@@ -19,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.distributed import measure, model, rivals
+from benchmarks.out_of_core import write
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> str:
     records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        measure.write(folder, options.rows, options.features)
+        write(folder, options.rows, options.features)
         for p in options.p:
             for _ in range(options.turns):
                 records.append(alone(measure.on_memmap, folder, p, 2))

@@ -8,23 +8,8 @@ from typing import Any
 
 import numpy as np
 
-WRITTEN_ROWS = 1_000_000  # at a time
 BLOCK_ROWS = 250_000
 Record = dict[str, Any]
-
-
-def write(folder: Path, rows: int, features: int) -> None:
-    """A noisy linear rule as a memory map, in parts."""
-    rng = np.random.default_rng(0)
-    w = rng.normal(size=features)
-    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", shape=(rows, features))
-    y = np.empty(rows, dtype=np.int8)
-    for begin in range(0, rows, WRITTEN_ROWS):
-        part = rng.normal(size=(min(WRITTEN_ROWS, rows - begin), features))
-        X[begin : begin + len(part)] = part
-        y[begin : begin + len(part)] = part @ w + 3.0 * rng.normal(size=len(part)) > 0
-    X.flush()
-    np.save(folder / "y.npy", y)
 
 
 def blocks(folder: Path) -> list[Any]:

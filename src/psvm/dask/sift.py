@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from psvm.dask.sample import MOST_ENTRIES
 from psvm.dask.step import Band, BandRows, Fill
 from psvm.mathematics.problem import LinearProblems
-from psvm.solvers.ledger import OutOfTime, Stage, Status
+from psvm.solvers.ledger import OutOfTime, Stage
 from psvm.solvers.linear.balance import balanced_dual
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.lockstep import in_lockstep
@@ -97,23 +97,7 @@ def _judged(
     if dual > best.dual:
         solve.passes.waiting[t] = Keep(False, factors)
         best.dual = dual
-    record = {
-        "iteration": best.n_iter,
-        "gap": best.gap,
-        "primal": best.primal,
-        "dual": best.dual,
-        "changed": sums.active,
-    }
-    asked = stage.tell(record)
-    if best.gap <= stage.tol:
-        best.status = Status.CONVERGED
-    elif asked:
-        best.status = Status.STOPPED
-    else:
-        spent = stage.spent(best.n_iter)
-        best.status = spent or best.status
-        return spent is not None
-    return True
+    return best.ends(stage, sums.active)
 
 
 def _solve_band(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psvm.solvers.ledger import Status
+from psvm.solvers.ledger import Stage, Status
 
 Array = npt.NDArray[np.float64]
 
@@ -31,6 +31,23 @@ class BestPair:
     def gap(self) -> float:
         """Relative duality gap."""
         return relative_gap(self.primal, self.dual)
+
+    def ends(self, stage: Stage, changed: int, *, is_proved: bool = True) -> bool:
+        """Whether a stage ends here, which becomes the status; puts the round on record."""
+        record = {
+            "iteration": self.n_iter,
+            "gap": self.gap,
+            "primal": self.primal,
+            "dual": self.dual,
+            "changed": changed,
+        }
+        asked = stage.tell(record)
+        if self.gap <= stage.tol and is_proved:
+            ended: Status | None = Status.CONVERGED
+        else:
+            ended = Status.STOPPED if asked else stage.spent(self.n_iter)
+        self.status = ended or self.status
+        return ended is not None
 
 
 def relative_gap(primal: float, dual: float) -> float:

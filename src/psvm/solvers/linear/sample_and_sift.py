@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.mathematics.problem import LinearProblems, LinearStart
-from psvm.solvers.ledger import Stage, Status
+from psvm.solvers.ledger import Stage
 from psvm.solvers.linear.balance import balanced_dual
 from psvm.solvers.linear.best_pair import BestPair, relative_gap
 from psvm.solvers.linear.lockstep import in_lockstep
@@ -290,23 +290,9 @@ class _Newton:
             self.passes.answer({t: Keep(False, factors)})
             best.dual = dual
         stage = self.stages[t]
-        record = {
-            "iteration": best.n_iter,
-            "gap": best.gap,
-            "primal": best.primal,
-            "dual": best.dual,
-            "changed": sums.active,
-        }
-        asked = stage.tell(record)
-        if best.gap <= stage.tol and (self.own_gap is None or self.own_gap() <= stage.tol):
-            best.status = Status.CONVERGED
-        elif asked:
-            best.status = Status.STOPPED
-        else:
-            spent = stage.spent(best.n_iter)
-            best.status = spent or best.status
-            return spent is not None
-        return True
+        # A pass over all rows, so only where it decides.
+        unproved = best.gap <= stage.tol and self.own_gap is not None and self.own_gap() > stage.tol
+        return best.ends(stage, sums.active, is_proved=not unproved)
 
     def solve_band(self, t: int, best: BestPair, sums: Sums, delta: float) -> Begin:
         """Solve the rows strictly inside the band; the others keep their alpha."""
