@@ -72,6 +72,9 @@ class EncodedTargets:
         Whether b is free.
     cost_error : float
         How far ``cost`` may be off by rounding, relative to itself.
+    narrowed : float
+        By how much ``epsilon`` is smaller than the tube as it came, so that rows that must be
+        inside are inside of that, too, whatever the change of units rounds off.
     """
 
     given: Array
@@ -84,6 +87,7 @@ class EncodedTargets:
     given_epsilon: float
     fit_intercept: bool
     cost_error: float
+    narrowed: float = 0.0
 
     def dual_rows(self, y: Array | None = None, cost: Array | None = None) -> DualPairs:
         """Signs, targets and costs of the dual rows of all rows, or of others of this y and cost.
@@ -168,8 +172,10 @@ class EncodedTargets:
         stored = self.intercept(proof.intercept)
         moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
         least = (1.0 - gap) * proof.magnitude
+        if rows.hard_margin and float(error.max()) + moved > self.narrowed:
+            return math.inf
         with np.errstate(over="ignore", invalid="ignore"):
-            pulled = float(np.sum(alpha * error))
+            pulled = float(np.sum(alpha * (error + self.narrowed)))
             if rows.hard_margin:
                 more, conjugate = 0.0, 0.0
             else:
@@ -212,7 +218,7 @@ def check_targets(y: Any) -> Array:
 
 def refuse_several_targets(y: Any) -> None:
     """Refuse several targets for each row, with a word about what to do."""
-    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     if len(shape) > 1 and shape[1] != 1:
         raise ValueError(
             f"y should be a 1d array of one target per row, got an array of shape {shape} instead. "
@@ -248,17 +254,29 @@ def encode_targets(
         return encode_targets(
             y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
         )
+    inside = (y - centre) / scale
+    narrowed = 0.0
+    if np.isinf(C):
+        largest = float(np.abs(inside[present]).max())
+        narrowed = 16.0 * UNIT * (largest + (epsilon + abs(centre)) / scale)
+        if narrowed >= 0.5 * epsilon / scale:
+            raise ValueError(
+                f"`epsilon` must be larger for C=inf, which asks for all rows inside the tube: "
+                f"y has targets up to {float(np.abs(y[present]).max()):g}, whose last digits are "
+                f"about as large as epsilon = {epsilon:g}. Use a larger epsilon or a finite C."
+            )
     return EncodedTargets(
         given=y,
-        y=(y - centre) / scale,
+        y=inside,
         cost=np.where(present, cost, 0.0),
-        epsilon=epsilon / scale,
+        epsilon=epsilon / scale - narrowed,
         quantile=quantile,
         centre=centre,
         scale=scale,
         given_epsilon=epsilon,
         fit_intercept=fit_intercept,
         cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
+        narrowed=narrowed,
     )
 
 
