@@ -347,3 +347,13 @@ def test_regression_of_labels_is_no_classification():
     assert not hasattr(PSVR(), "decision_function")
     assert not hasattr(PSVR().fit(X, labels), "classes_")
     assert PSVC().fit(X, labels).score(X, labels) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_p_with_outliers_is_not_called_unbounded(seed):
+    """In float32 the dual seemed to grow without bound, and that was the end of it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(900, 1))
+    y = X[:, 0] ** 2 + rng.standard_t(2, size=900)
+    model = PSVR(p=6, C=150.0 * np.mean(np.abs(y - y.mean())) ** -4, epsilon=0, quantile=0.9)
+    assert model.fit(X, y).status_ == [Status.CONVERGED]
