@@ -17,7 +17,7 @@ SEEN = """async () => {
     width: document.documentElement.scrollWidth,
     formulas: document.querySelectorAll(".math").length,
     unrendered: [...document.querySelectorAll(".math")]
-      .filter((node) => !node.querySelector("mjx-container") || node.querySelector("mjx-merror, merror"))
+      .filter((node) => !node.querySelector("mjx-container") || node.querySelector("mjx-merror"))
       .map((node) => node.textContent.slice(0, 80)),
     title: document.title,
     heading: document.querySelectorAll("main h1").length,

@@ -54,7 +54,7 @@ def public_names() -> list[str]:
 def own_members(path: str) -> dict[str, list[str]]:
     """What psvm defines for a class; scikit-learn documents its own.
 
-    Values of an enumeration, methods, and properties that the docstring of the class does not explain.
+    Values of an enumeration, methods, and properties that the class's docstring does not explain.
     """
     module, _, name = path.rpartition(".")
     item = getattr(import_module(module), name)

@@ -2,8 +2,8 @@
 
 A page of ``docs`` links to ``../CHANGELOG.md``, which is right on GitHub; on the site that file is
 the page ``project/changelog``. So files of the repository are copied at build, and links in them
-and in the pages are turned to the copies. Anything else that is linked to, such as a program, can be
-downloaded.
+and in the pages are turned to the copies. Anything else that is linked to, such as a program, is a
+download.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def copy_pages(*_: Any) -> None:
     pages = "\n".join(path.stem for path in result_pages())
     write(
         DOCS / "results" / "index.md",
-        "# All results\n\nWhat the benchmarks wrote, unchanged: the machine, the commit and the command "
-        f"are on every page.\n\n```{{toctree}}\n:maxdepth: 1\n\nbenchmarks\n{pages}\n```\n",
+        "# All results\n\nWhat the benchmarks wrote. Machine, commit and command are on every "
+        f"page.\n\n```{{toctree}}\n:maxdepth: 1\n\nbenchmarks\n{pages}\n```\n",
     )
     known = {(DOCS / target).resolve() for target in copied.values()} | {DOCS / "results/index.md"}
     for stale in set((DOCS / "results").glob("*.md")) - known:

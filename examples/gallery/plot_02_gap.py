@@ -2,8 +2,9 @@
 The certified gap along a fit
 =============================
 
-After every round there is a model, and a proof of how far its objective is from the best possible one
-at most. Fits are independent of the scale of that objective: ``tol`` means the same for every p and C.
+After every round there is a model, and a proof of how far its objective is from the best possible
+one at most. Fits are independent of the scale of that objective: ``tol`` means the same for every
+p and C.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 All solutions along C
 =====================
 
-:func:`psvm.psvm_path` solves for a grid of p and C, each from the solution before, and keeps all of them.
+:func:`psvm.psvm_path` solves for a grid of p and C, each from the solution before, and keeps all
+of them.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,8 @@ X = StandardScaler().set_output(transform="pandas").fit_transform(X)
 path = psvm_path(X, y, ps=[1, 1.5, 3], Cs=25, kernel="linear")
 
 # %%
-# Weights come in one after the other as C grows. Support vectors become fewer the narrower the margin,
-# and at p = 1 there are far fewer of them than at p = 3.
+# Weights come in one after the other as C grows. Support vectors become fewer the narrower the
+# margin, and at p = 1 there are far fewer of them than at p = 3.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 PathDisplay.from_path(path, quantity="coef", at=1.5, ax=left)

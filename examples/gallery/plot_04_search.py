@@ -3,7 +3,8 @@ Choosing p, C and gamma
 =======================
 
 :class:`psvm.PSVCCV` searches all three at once and shares kernel matrices among all p and C. Its
-``cv_results_`` are those of ``GridSearchCV``, and :class:`psvm.plotting.SelectionDisplay` draws them.
+``cv_results_`` are those of ``GridSearchCV``, and :class:`psvm.plotting.SelectionDisplay` draws
+them.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +25,8 @@ search = PSVCCV(
 print(search.best_params_)
 
 # %%
-# A cell shows the best of all candidates that share its x and y; the frame is around the choice. What
-# differs by chance looks alike: the colours span at least four standard errors.
+# A cell shows the best of all candidates that share its x and y; the frame is around the choice.
+# What differs by chance looks alike: the colours span at least four standard errors.
 
 figure, panels = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
 display = SelectionDisplay.from_estimator(search, x="C", y="p", name="accuracy", ax=panels[0])

@@ -9,16 +9,16 @@ With three or more classes a kernel machine is fitted to every pair of them, and
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
-from sklearn.inspection import DecisionBoundaryDisplay
 
 from psvm import PSVC, LinearPSVC
 
-centres = [[-2, 0], [0, 0], [2, 0], [0, 2.2]]
-X, y = make_blobs(300, centers=centres, cluster_std=0.6, random_state=0)
+centres = [[2 * i, 2 * j] for i in (-1, 0, 1) for j in (-1, 0, 1)]
+X, y = make_blobs(450, centers=centres, cluster_std=0.5, random_state=0)
+x1, x2 = np.meshgrid(np.linspace(-3.5, 3.5, 300), np.linspace(-3.5, 3.5, 300))
 
 # %%
-# The class in the middle cannot be told from all others by one line, so that planes against the rest
-# give it up. Pairs of planes do not, and a kernel bends them.
+# The class in the middle cannot be told from all others by one line, so that planes against the
+# rest give it up. Planes between pairs do not, and a kernel bends them.
 
 models = {
     'LinearPSVC(multi_class="ovr")': LinearPSVC(p=1.5),
@@ -28,9 +28,8 @@ models = {
 figure, panels = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for (name, model), ax in zip(models.items(), panels, strict=True):
     model.fit(X, y)
-    DecisionBoundaryDisplay.from_estimator(
-        model, X, ax=ax, response_method="predict", cmap="tab10", vmin=0, vmax=9, alpha=0.3
-    )
+    label = model.predict(np.column_stack([x1.ravel(), x2.ravel()])).reshape(x1.shape)
+    ax.pcolormesh(x1, x2, label, cmap="tab10", vmin=0, vmax=9, alpha=0.3)
     ax.scatter(*X.T, c=y, cmap="tab10", vmin=0, vmax=9, s=12)
     ax.set(title=f"{name}\naccuracy {model.score(X, y):.2f}", xticks=[], yticks=[])
 

@@ -2,9 +2,9 @@
 Probabilities
 =============
 
-Decision values are no probabilities. :class:`psvm.PSVCCV` fits a sigmoid to the decision values that the
-rows had while they were held out, so ``predict_proba`` costs no further fits; any other model gets
-probabilities from scikit-learn's ``CalibratedClassifierCV``.
+Decision values are no probabilities. :class:`psvm.PSVCCV` fits a sigmoid to the decision values
+that the rows had while they were held out, so ``predict_proba`` costs no further fits; any other
+model gets probabilities from scikit-learn's ``CalibratedClassifierCV``.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,8 @@ models = {
 }
 
 # %%
-# On 3,000 rows that neither has seen, a probability of 0.8 should be right four times out of five:
+# On 3,000 rows that neither has seen, a probability of 0.8 should be right four times out of
+# five:
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 for name, model in models.items():

@@ -2,8 +2,8 @@
 Text with LinearPSVC
 ====================
 
-Which package does a docstring come from? Text at hand without a download: what the functions of numpy,
-scipy and scikit-learn say of themselves. The names of the packages are struck out.
+Which package does a docstring come from? Text at hand without a download: what the functions of
+numpy, scipy and scikit-learn say of themselves. The names of the packages are struck out.
 """
 
 import importlib

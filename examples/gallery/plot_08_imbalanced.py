@@ -2,8 +2,9 @@
 A rare class
 ============
 
-Three rows in a hundred are positive. Without weights the boundary gives most of them up, for they count
-for little in a sum over all rows. ``class_weight="balanced"`` makes both classes weigh the same.
+Three rows in a hundred are positive. Without weights the boundary gives most of them up, for they
+count for little in a sum over all rows. ``class_weight="balanced"`` makes both classes weigh the
+same.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +26,8 @@ X_test, y_test = made(20_000, np.random.default_rng(1))
 weights = {"no weights": None, "balanced": "balanced", "3 times": {0: 1, 1: 3}}
 
 # %%
-# Recall is the share of rare rows that are found, precision the share of findings that are right. Along
-# the curve the threshold on the decision value moves; the dots are where it is 0.
+# Recall is the share of rare rows that are found, precision the share of findings that are right.
+# Along the curve the threshold on the decision value moves; the dots are where it is 0.
 
 figure, panels = plt.subplots(1, 4, figsize=(15, 3.7), layout="constrained")
 for (name, weight), ax, colour in zip(
@@ -48,4 +49,4 @@ for (name, weight), ax, colour in zip(
         name=name,
         curve_kwargs={"color": colour},
     )
-    panels[3].plot(recall, precision, "o", color=colour)
+    panels[3].plot(recall, precision, "o", color=colour, ms=9, zorder=5)

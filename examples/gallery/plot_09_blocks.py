@@ -2,8 +2,8 @@
 More rows than memory: blocks
 =============================
 
-:meth:`psvm.LinearPSVC.fit_blocks` takes the rows block by block, each loaded when its turn comes. The
-result is that of all rows together, certificate included.
+:meth:`psvm.LinearPSVC.fit_blocks` takes the rows block by block, each loaded when its turn comes.
+The result is that of all rows together, certificate included.
 """
 
 import tempfile
@@ -50,7 +50,8 @@ model = LinearPSVC(p=1.5).fit_blocks(blocks)
 print(f"{len(blocks.loads) - 1} blocks loaded, gap {model.dual_gap_[0]:.1e}")
 
 # %%
-# A fit of many rows starts from the solution of a sample, so that few passes over all of them remain:
+# A fit of many rows starts from the solution of a sample (the level stretch), so that some ten
+# passes over all of them do:
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 seconds, loads = np.array(blocks.loads).T

@@ -3,8 +3,8 @@ Why this decision
 =================
 
 The rbf kernel is a product over the features, which makes exact Shapley values cheap:
-:func:`psvm.explaining.shapley_values` says what every feature adds to a decision value, and the parts
-add up to it.
+:func:`psvm.explaining.shapley_values` says what every feature adds to a decision value, and the
+parts add up to it.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ print(f"base {base:.3f} + sum of values {values.sum():.3f} = {base + values.sum(
 print(f"decision value {model.decision_function(row)[0]:.3f}")
 
 # %%
-# On the left that row; on the right the mean size of the values over forty rows, which says what the
-# model looks at.
+# On the left that row; on the right the mean size of the values over forty rows, which says what
+# the model looks at.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 largest = abs(values).argsort()[-8:]

@@ -58,7 +58,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, address):
-    """Opens a page; what its console says and what it fails to load ends up in ``page.complaints``."""
+    """Opens a page; errors of its console end up in ``page.complaints``."""
     contexts = []
 
     def visit(path, width=1280, height=900, **options):

@@ -1,4 +1,4 @@
-"""What ``docs/_ext`` makes of the package, the program and the results, without building the site."""
+"""What ``docs/_ext`` makes of the package, the program and the results; no site is built."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ import psvm
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-# Packages and modules that are nobody's business but psvm's; what of them is public is exported above.
+# What is nobody's business but psvm's; what is public of it is exported elsewhere.
 INSIDE = {"cli", "estimators", "mathematics", "paper", "rows", "search", "solvers"}
 
 
