@@ -39,6 +39,7 @@ extensions = [
 root_doc = "index"
 exclude_patterns = ["_ext", "_static", "_templates", "images"]
 templates_path = ["_templates"]
+smartquotes = False  # "--max-time" has two dashes
 html_static_path = ["_static", str(MADE)]
 
 # --- Markdown ------------------------------------------------------------------------------------
@@ -69,6 +70,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "image_srcset": ["2x"],
+    "thumbnail_size": (520, 190),  # as wide as the pictures are
     "min_reported_time": 1e9,  # no table of seconds: they are this machine's
     "write_computation_times": False,
     "nested_sections": False,
@@ -80,6 +82,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"psvm {release}"
 html_short_title = "psvm"
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "playground": []}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import typer
@@ -16,7 +17,12 @@ def plain(text: object) -> str:
     words = " ".join(str(text).split())
     for sign in "\\|*_<[$":
         words = words.replace(sign, f"\\{sign}")
-    return words
+    return re.sub(r"(?<![\w-])--[a-zA-Z][\w-]*", r"`\g<0>`", words)  # but options are code
+
+
+def paragraph(text: str) -> str:
+    """A paragraph of a command's help; an example is code."""
+    return f"    {text[9:]}" if text.startswith("Example: ") else plain(text)
 
 
 def row(parameter: Any, context: Any) -> str:
@@ -25,7 +31,7 @@ def row(parameter: Any, context: Any) -> str:
     spelt = [*parameter.opts, *parameter.secondary_opts]
     if parameter.param_type_name == "argument":
         return f"| `{names.split()[0]}` | {plain(meaning)} |"
-    value = "" if parameter.secondary_opts else names.split(", ")[-1].partition(" ")[2]
+    value = "" if parameter.secondary_opts else names.split(", ")[-1].partition(" ")[2].strip("<>")
     return f"| {', '.join(f'`{name}`' for name in spelt)} {plain(value)} | {plain(meaning)} |"
 
 
@@ -34,7 +40,7 @@ def page(name: str, command: Any) -> str:
     context = typer.Context(command, info_name=f"psvm {name}")
     usage = command.get_usage(context).removeprefix("Usage: ").translate({123: None, 125: None})
     parts = [f"# psvm {name}", f"    {usage}"]
-    parts += [plain(text) for text in (command.help or "").split("\n\n")]
+    parts += [paragraph(text) for text in (command.help or "").split("\n\n")]
     groups: dict[str, list[Any]] = {}
     for one in command.params:
         if not one.hidden and one.get_help_record(context):
@@ -42,7 +48,8 @@ def page(name: str, command: Any) -> str:
             groups.setdefault(getattr(one, "rich_help_panel", None) or kind, []).append(one)
     for title, members in groups.items():
         rows = "\n".join(row(one, context) for one in members)
-        parts.append(f"## {title}\n\n| | |\n|---|---|\n{rows}")
+        kind = members[0].param_type_name
+        parts.append(f"## {title}\n\n| {kind} | meaning |\n|---|---|\n{rows}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -64,7 +71,7 @@ def write_pages(*_: Any) -> None:
         DOCS / "commands" / "index.md",
         "# All commands and options\n\nWhat `psvm COMMAND --help` says, made from the program. "
         "[The command line](../command-line.md) explains it with examples.\n\n"
-        f"| command | |\n|---|---|\n{rows}\n\n"
+        f"| command | what it does |\n|---|---|\n{rows}\n\n"
         "```{toctree}\n:hidden:\n\n" + "\n".join(found) + "\n```\n",
     )
 

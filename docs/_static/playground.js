@@ -6,7 +6,7 @@
   const data = window.psvmModels;
   const part = (name) => document.getElementById(`playground-${name}`);
   const sliders = { p: data.ps, C: data.Cs, gamma: data.gammas };
-  const extent = 1.35; // the picture shows [-extent, extent] in both directions
+  const extent = 1.6; // the picture shows [-extent, extent] in both directions
   const cells = 120; // of the grid on which f is evaluated
 
   function chosen() {
@@ -84,16 +84,25 @@
     pen.stroke();
   }
 
+  // One pixel per node of the grid, enlarged smoothly.
+  function drawWash(pen, grid, tone, size) {
+    const small = document.createElement("canvas"), nodes = cells + 1;
+    small.width = small.height = nodes;
+    const paint = small.getContext("2d"), image = paint.createImageData(nodes, nodes);
+    grid.forEach((row, i) => row.forEach((f, j) => {
+      const strength = Math.min(Math.abs(f), 1.5) / 1.5;
+      image.data.set([...tone.wash[f > 0 ? 1 : 0], 255 * strength], 4 * (i * nodes + j));
+    }));
+    paint.putImageData(image, 0, 0);
+    const half = size / cells / 2;
+    pen.clearRect(0, 0, size, size);
+    pen.drawImage(small, -half, -half, size + 2 * half, size + 2 * half);
+  }
+
   function drawBoundary(choice, tone) {
     const { pen, width: size } = prepared(part("boundary"), 1);
-    const grid = values(choice), step = size / cells;
-    for (let i = 0; i < cells; i++) {
-      for (let j = 0; j < cells; j++) {
-        const f = grid[i][j], wash = tone.wash[f > 0 ? 1 : 0];
-        pen.fillStyle = `rgba(${wash.join(",")},${Math.min(Math.abs(f), 1.5) / 1.5})`;
-        pen.fillRect(j * step, i * step, step + 0.5, step + 0.5);
-      }
-    }
+    const grid = values(choice);
+    drawWash(pen, grid, tone, size);
     pen.strokeStyle = tone.ink;
     pen.lineWidth = 2.5;
     contour(pen, grid, 0, size);
@@ -127,7 +136,7 @@
   }
 
   function drawLoss(choice, tone) {
-    const { pen, width, height } = prepared(part("loss"), part("loss").clientWidth > 280 ? 0.5 : 0.8);
+    const { pen, width, height } = prepared(part("loss"), 0.55);
     const left = 30, bottom = height - 34, top = 22, from = -1.5, to = 1.5, most = 4;
     const x = (margin) => left + ((margin - from) / (to - from)) * (width - left - 10);
     const y = (loss) => bottom - (loss / most) * (bottom - top);

@@ -17,8 +17,9 @@ X, y = make_blobs(450, centers=centres, cluster_std=0.5, random_state=0)
 x1, x2 = np.meshgrid(np.linspace(-3.5, 3.5, 300), np.linspace(-3.5, 3.5, 300))
 
 # %%
-# The class in the middle cannot be told from all others by one line, so that planes against the
-# rest give it up. Planes between pairs do not, and a kernel bends them.
+# The classes in the middle and on the sides cannot be told from all others by one line, so that
+# planes against the rest cut off a part of them. Planes between pairs do not, and a kernel bends
+# them.
 
 models = {
     'LinearPSVC(multi_class="ovr")': LinearPSVC(p=1.5),

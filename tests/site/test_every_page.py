@@ -24,7 +24,7 @@ def test_every_picture_shows_and_has_a_text(crawl):
 
 
 def test_every_formula_is_rendered(crawl):
-    assert sum(page.facts["formulas"] for page in crawl.seen.values()) > 40
+    assert sum(page.facts["formulas"] for page in crawl.seen.values()) > 30
     assert not crawl.offenders(lambda page: page.facts["unrendered"])
 
 
