@@ -69,7 +69,7 @@ class Crawl:
             "console", lambda said: said.type == "error" and self.now.complaints.append(said.text)
         )
         page.on("pageerror", lambda error: self.now.complaints.append(str(error)))
-        page.on("requestfailed", lambda request: self.now.failed.append(request.url))
+        page.on("requestfailed", self.miss)
         page.on(
             "response", lambda r: r.status >= 400 and self.now.failed.append(f"{r.status} {r.url}")
         )
@@ -80,6 +80,12 @@ class Crawl:
             self.now.facts = page.evaluate(SEEN)
         context.close()
         return self
+
+    def miss(self, request):
+        if (
+            request.failure != "net::ERR_ABORTED"
+        ):  # the icon, when the next page is opened before it
+            self.now.failed.append(request.url)
 
     def note(self, request):
         if not request.url.startswith((self.address, "data:", "blob:")):
