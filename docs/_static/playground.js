@@ -34,7 +34,8 @@
   // --- drawing -----------------------------------------------------------------------------------
 
   function colours() {
-    const dark = document.documentElement.dataset.theme === "dark";
+    const paper = window.matchMedia("print").matches;
+    const dark = document.documentElement.dataset.theme === "dark" && !paper;
     return dark
       ? { ink: "#f3f4f5", faint: "#7d8590", ground: "#14181e", classes: ["#ff9f4a", "#6cb8ff"], wash: [[92, 52, 16], [20, 58, 98]] }
       : { ink: "#14181e", faint: "#8a929c", ground: "#ffffff", classes: ["#c04d00", "#0060a8"], wash: [[250, 205, 165], [170, 212, 245]] };
@@ -190,7 +191,7 @@
     const wrong = set.points.filter(([x, y], row) => (decision(choice, x, y) > 0 ? 1 : 0) !== set.labels[row]).length;
     const rows = set.points.length;
     part("summary").textContent =
-      `${model.rows.length} of ${rows} rows are support vectors, ${wrong} of ${rows} are on the wrong side. ` +
+      `p = ${choice.p}, C = ${choice.C}, gamma = ${choice.gamma}: ${model.rows.length} of ${rows} rows are support vectors, ${wrong} of ${rows} are on the wrong side. ` +
       `Relative duality gap, certified: ${model.gap.toExponential(1)}.`;
   }
 
@@ -204,6 +205,7 @@
   part("set").addEventListener("change", draw);
   document.querySelector(".playground-controls").addEventListener("submit", (event) => event.preventDefault());
   new ResizeObserver(draw).observe(document.getElementById("playground"));
+  window.matchMedia("print").addEventListener("change", draw);
   new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   window.psvmPlayground = { chosen, decision };
   draw();

@@ -55,10 +55,9 @@ def test_contrast_and_structure(visit, axe, path, scheme):
     assert not faults, "\n".join(faults[:10])
 
 
-def luminance(page, selector):
-    colour = page.evaluate(
-        f"getComputedStyle(document.querySelector('{selector}')).backgroundColor"
-    )
+def luminance(page, selector, what="backgroundColor"):
+    node = f"document.querySelector('{selector}')"
+    colour = page.evaluate(f"getComputedStyle({node}).{what}")
     return sum(float(part) for part in re.findall(r"[\d.]+", colour)[:3])
 
 
@@ -67,10 +66,13 @@ def test_dark_mode_is_dark(visit):
     assert luminance(visit("index.html", color_scheme="light"), "body") > 700
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["guide.html", "math.html", "playground.html", "performance.html"])
-def test_print(visit, path):
-    page = visit(path)
+def test_print(visit, path, scheme):
+    page = visit(path, color_scheme=scheme)
     page.emulate_media(media="print")
+    assert luminance(page, "article p", "color") < 150
+    assert luminance(page, "body") > 700
     for part in (".bd-header", ".bd-sidebar-primary", ".bd-footer"):
         shown = page.evaluate(
             f"[...document.querySelectorAll('{part}')].some((node) => node.getClientRects().length)"
