@@ -37,6 +37,7 @@ def install(reproduce):
     """Make :mod:`psvm.paper.reproduce` take its cells from here."""
     reproduce.TABLE_MODULES = {"table1": "fake_tables", "table2": "fake_table2"}
     reproduce.FIGURE_MODULE = reproduce.BOUND_MODULE = "fake_figures"
+    reproduce.PROPORTION_MODULE = "fake_proportions"
     reproduce.load = load
 
 

@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import fake_proportions
 import pytest
 from fake_figures import SVG, compute
 from fake_tables import row
@@ -305,7 +306,10 @@ def written(tmp_path):
         "warnings": {"table1/x": ["ConvergenceWarning: <slow>"]},
         "totals": {"table1": 10, "table2": 3},
     }
-    paths = report.write(tmp_path, tables, bounds=[compute("cancer")], run=run)
+    proportions = [fake_proportions.compute(name, "heart") for name in ("MeanMap", "conv-∝SVM")]
+    paths = report.write(
+        tmp_path, tables, bounds=[compute("cancer")], run=run, proportions=proportions
+    )
     assert [path.name for path in paths] == ["report.html", "report.md"]
     return tuple(path.read_text(encoding="utf-8") for path in paths)
 
@@ -326,7 +330,7 @@ def test_the_contents_lead_to_every_section(written):
     assert page.links
     for link in page.links:
         assert link.removeprefix("#") in page.ids
-    for name in ("short", "table1", "table2", "figures", "bound", "verdict", "errata", "run"):
+    for name in ("short", "table1", "table2", "figures", "proportions", "bound", "verdict", "errata", "run"):
         assert f"#{name}" in page.links
 
 
@@ -351,6 +355,9 @@ def test_both_files_say_the_same(written, kind):
         "Figure 2",
         "The kernel of Table 1 is not Gaussian",
         "vacuous for 2 of 2 p",
+        "bags of 64",
+        "conv-∝SVM",
+        "79.5 (60.0 to 81.0)",
     ):
         assert words in text
 

@@ -19,7 +19,7 @@ from psvm.paper.reproduce import reproduce as rerun
 @pytest.fixture
 def fake(monkeypatch, tmp_path):
     """The folder of a rerun whose cells cost nothing; computed cells are listed in ``log``."""
-    for name in ("TABLE_MODULES", "FIGURE_MODULE", "BOUND_MODULE", "load"):
+    for name in ("TABLE_MODULES", "FIGURE_MODULE", "BOUND_MODULE", "PROPORTION_MODULE", "load"):
         monkeypatch.setattr(reproduce, name, None)  # to have them back afterwards
     install(reproduce)
     behave(log=str(tmp_path / "log"))
@@ -200,12 +200,15 @@ def test_all_writes_tables_figures_and_report(fake):
     figures = {f"figure{n}.{kind}" for n in (1, 2, 3) for kind in ("png", "svg")}
     assert names == {"table1.csv", "report.html", "report.md"} | figures
     assert outcome.failures == []
-    assert outcome.computed == len(tasks()) + 4
+    assert outcome.computed == len(tasks()) + len(reproduce.COMPUTED)
     rows = table(fake)
     assert list(rows[0]) == list(COLUMNS)
     assert [row["dataset"] for row in rows] == [task.dataset for task in tasks()]
     assert rows[0]["C_best"] == ""
     assert float(rows[1]["accuracy_percent"]) == 97.66
+    report = (fake / "report.md").read_text(encoding="utf-8")
+    assert "alter-∝SVM" in report
+    assert "above 8 of 8 cells" in report  # two sizes of bags, four methods
 
 
 def test_a_second_run_computes_nothing(fake):
@@ -214,7 +217,7 @@ def test_a_second_run_computes_nothing(fake):
     assert computed(fake) == len(tasks())
     outcome = rerun("all", output=fake, jobs=1)
     assert computed(fake) == 0
-    assert (outcome.computed, outcome.reused) == (0, len(tasks()) + 4)
+    assert (outcome.computed, outcome.reused) == (0, len(tasks()) + len(reproduce.COMPUTED))
     assert (fake / "table1.csv").read_bytes() == before
     rerun("all", output=fake, jobs=1, fresh=True)
     assert computed(fake) == len(tasks())

@@ -39,13 +39,17 @@ class Claim:
     findings: list[str]
 
 
-def claims(table1: Sequence[Row], table2: Sequence[Row]) -> list[Claim]:
+def claims(
+    table1: Sequence[Row], table2: Sequence[Row], proportions: Sequence[Row] = ()
+) -> list[Claim]:
     """The paper's conclusions with what the rows say of each.
 
     Parameters
     ----------
     table1, table2 : sequence of dict
         Rows of the tables.
+    proportions : sequence of dict
+        What :func:`psvm.paper.proportion_table.compute` returned, for each method.
 
     Returns
     -------
@@ -71,6 +75,7 @@ def claims(table1: Sequence[Row], table2: Sequence[Row]) -> list[Claim]:
             "pSMO surpasses the state of the art, M³SVM, on several data sets.",
             _against(table2, "M3SVM"),
         ),
+        proportion_claim(table1, proportions),
     ]
     return [claim for claim in found if claim.findings]
 
@@ -225,6 +230,56 @@ def _against(rows: Sequence[Row], rival: str) -> list[str]:
                 f"{behind} of {len(pairs)} cells."
             )
     return findings
+
+
+def proportion_claim(table1: Sequence[Row], proportions: Sequence[Row]) -> Claim:
+    """The sentence about methods that learn from label proportions, and what was found of it.
+
+    Parameters
+    ----------
+    table1 : sequence of dict
+        Rows of Table 1, of which those of Heart are used.
+    proportions : sequence of dict
+        What :func:`psvm.paper.proportion_table.compute` returned, for each method.
+
+    Returns
+    -------
+    Claim
+        Without findings where rows are missing.
+    """
+    statement = (
+        "The best accuracy of pSVM on Heart beats MeanMap, InvCal, conv-∝SVM and alter-∝SVM."
+    )
+    cells = [
+        (float(line["accuracy_percent"]), f"{result['method']} with bags of {line['bag_size']}")
+        for result in proportions
+        for line in result["lines"]
+    ]
+    heart = select(table1, dataset="heart")
+    machines = [
+        (f"pSVM {name}, its best p taken on the test part", _best(select(heart, **conditions)))
+        for name, conditions in VARIANTS
+    ]
+    svm = select(heart, method="SVM")
+    machines.append(("scikit-learn's SVM, which sees the same labels", _best(svm)))
+    findings = []
+    for name, accuracy in machines:
+        if accuracy is None or not cells:
+            continue
+        above = sum(accuracy > other + SAME for other, _ in cells)
+        highest, where = max(cells)
+        findings.append(
+            f"{_capitalised(name)}, {accuracy:.2f} %: above {above} of {len(cells)} cells (method "
+            f"and size of the bags, a mean over draws); the highest of them is {highest:.2f} %, "
+            f"{where}."
+        )
+    if findings:
+        findings.append(
+            "The four never see the label of a row, and pSVM sees all: the sentence compares what "
+            "is known of the labels, not the machines. With bags of one row two of the four are "
+            "an SVM, and one is logistic regression."
+        )
+    return Claim(statement, findings)
 
 
 def _count(pairs: Sequence[tuple[float, float]], condition: Callable[[float, float], bool]) -> int:

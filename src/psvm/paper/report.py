@@ -66,6 +66,7 @@ def write(
     *,
     bounds: Sequence[dict[str, Any]],
     run: dict[str, Any],
+    proportions: Sequence[dict[str, Any]] = (),
 ) -> list[Path]:
     """Write ``report.html`` and ``report.md`` from what a folder holds.
 
@@ -79,13 +80,15 @@ def write(
         What :func:`psvm.paper.bound_table.compute` returned, for each data set.
     run : dict
         The account of the run by :func:`psvm.paper.reproduce.reproduce`.
+    proportions : sequence of dict
+        What :func:`psvm.paper.proportion_table.compute` returned, for each method.
 
     Returns
     -------
     list of Path
         The two files.
     """
-    content = gather(folder, tables, bounds=bounds, run=run)
+    content = gather(folder, tables, bounds=bounds, run=run, proportions=proportions)
     return [
         write_atomically(folder / name, _template(name).render(content))
         for name in ("report.html", "report.md")
@@ -98,12 +101,13 @@ def gather(
     *,
     bounds: Sequence[dict[str, Any]],
     run: dict[str, Any],
+    proportions: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """All that the templates show, computed; they only lay it out.
 
     Parameters
     ----------
-    folder, tables, bounds, run
+    folder, tables, bounds, run, proportions
         As for :func:`write`.
 
     Returns
@@ -116,7 +120,7 @@ def gather(
         "made": datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
         "cards": _cards(table1, table2),
         "summary": findings.summary(table1, table2),
-        "claims": claims.claims(table1, table2),
+        "claims": claims.claims(table1, table2, proportions),
         "overview": [_overview(table1, name) for name in datasets_of(table1)],
         "binary": [_binary(table1, name) for name in datasets_of(table1)],
         "multiclass": [_multiclass(table2, name) for name in datasets_of(table2)],
@@ -129,6 +133,7 @@ def gather(
             }
             for bound in bounds
         ],
+        "proportions": _proportions(proportions),
         "differences": findings.not_reproduced(table1, table2, run["failures"]),
         "kernel_evidence": findings.kernel_evidence(table1),
         "errata": ERRATA,
@@ -326,6 +331,26 @@ def _multiclass(rows: Sequence[Row], dataset: str) -> dict[str, Any]:
         "one_row": 100 / mine[0]["n_test"],
         "lines": lines,
         "notes": _notes(mine),
+    }
+
+
+def _proportions(results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """One line per method, one cell per size of the bags."""
+    if not results:
+        return None
+    sizes = sorted({line["bag_size"] for result in results for line in result["lines"]})
+    lines = []
+    for result in results:
+        by_size = {line["bag_size"]: line for line in result["lines"]}
+        lines.append({"method": result["method"], "cells": [by_size.get(size) for size in sizes]})
+    first = results[0]
+    return {
+        "title": title(first["dataset"]),
+        "n_train": first["n_train"],
+        "n_test": first["n_test"],
+        "draws": first["lines"][0]["draws"],
+        "sizes": sizes,
+        "lines": lines,
     }
 
 

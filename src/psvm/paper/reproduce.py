@@ -35,12 +35,22 @@ DATASETS = {"table1": published.BINARY, "table2": published.MULTICLASS}
 TABLE_MODULES = {"table1": "psvm.paper.table1", "table2": "psvm.paper.table2"}
 FIGURE_MODULE = "psvm.paper.figures"
 BOUND_MODULE = "psvm.paper.bound_table"
+PROPORTION_MODULE = "psvm.paper.proportion_table"
+
+PROPORTIONS = {
+    "proportions-meanmap": "MeanMap",
+    "proportions-invcal": "InvCal",
+    "proportions-conv": "conv-∝SVM",
+    "proportions-alter": "alter-∝SVM",
+}
+"""The methods that learn from label proportions, which the paper names for Heart."""
 
 COMPUTED = {
     "figure2": "wine",
     "figure3": "usps",
     "bound-cancer": "cancer",
     "bound-banknote": "banknote",
+    **dict.fromkeys(PROPORTIONS, "heart"),
 }
 """Results that are no cells of a table, and the data set each one shows.
 
@@ -161,7 +171,8 @@ def reproduce(
     outcome.files += report.write(
         folder,
         {table: finished_rows(table, store) for table in TABLE_MODULES},
-        bounds=_finished_bounds(folder),
+        bounds=_finished_results(folder, "bound-"),
+        proportions=_finished_results(folder, "proportions-"),
         run=_account(outcome, store, command, target, quick, jobs),
     )
     return outcome
@@ -254,6 +265,9 @@ def _with_data(jobs: Sequence[Job], outcome: Outcome, *, progress: bool) -> list
 def _computation(key: str, dataset: str, quick: bool) -> Callable[[], Any]:
     if key.startswith("bound-"):
         return partial(import_module(BOUND_MODULE).compute, dataset, quick=quick)
+    if key in PROPORTIONS:
+        compute = import_module(PROPORTION_MODULE).compute
+        return partial(compute, PROPORTIONS[key], dataset, quick=quick)
     return partial(getattr(import_module(FIGURE_MODULE), f"{key}_data"), quick=quick)
 
 
@@ -341,10 +355,10 @@ def _draw(folder: Path, target: str) -> list[Path]:
     return files
 
 
-def _finished_bounds(folder: Path) -> list[dict[str, Any]]:
-    names = [key for key in COMPUTED if key.startswith("bound-")]
+def _finished_results(folder: Path, kind: str) -> list[dict[str, Any]]:
+    names = [key for key in COMPUTED if key.startswith(kind)]
     found = [load_result(folder / f"{name}.json", quick=True) for name in names]
-    return [bound for bound in found if bound is not None]
+    return [result for result in found if result is not None]
 
 
 def _account(

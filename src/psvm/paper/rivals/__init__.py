@@ -1,7 +1,8 @@
-"""The methods that the paper compares with in its Table 2, and CappedSVM, which its text names.
+"""The methods that the paper compares with: those of its Table 2, and those that its text names.
 
-All are linear, and all have a cost ``C`` of the loss relative to the penalty; what each minimises
-is in the docstring of its module, and in docs/rivals.md side by side.
+The rivals of Table 2 and CappedSVM are linear. The four of ``PROPORTION_METHODS`` learn from label
+proportions of bags and have another ``fit``. All have a cost ``C`` of the loss relative to the
+penalty; what each minimises is in the docstring of its module, and in docs/rivals.md side by side.
 """
 
 from __future__ import annotations
@@ -9,8 +10,13 @@ from __future__ import annotations
 from sklearn.base import ClassifierMixin
 
 from psvm.paper.rivals import linear_models
+from psvm.paper.rivals.alter_propsvm import AlterPropSVM
 from psvm.paper.rivals.capped import CappedSVM
+from psvm.paper.rivals.conv_propsvm import ConvPropSVM
+from psvm.paper.rivals.invcal import InvCal
+from psvm.paper.rivals.label_proportions import LabelProportionClassifier
 from psvm.paper.rivals.m3svm import M3SVM
+from psvm.paper.rivals.meanmap import MeanMap
 from psvm.paper.rivals.msvm import MSVM
 from psvm.paper.rivals.smlr import SparseMultinomialLR
 from psvm.paper.rivals.topk import TopKSVM
@@ -19,7 +25,12 @@ __all__ = [
     "M3SVM",
     "METHODS",
     "MSVM",
+    "PROPORTION_METHODS",
+    "AlterPropSVM",
     "CappedSVM",
+    "ConvPropSVM",
+    "InvCal",
+    "MeanMap",
     "SparseMultinomialLR",
     "TopKSVM",
     "grid",
@@ -37,6 +48,14 @@ METHODS = (
     "M3SVM",
     "CappedSVM",
 )
+
+PROPORTION_METHODS: dict[str, type[LabelProportionClassifier]] = {
+    "MeanMap": MeanMap,
+    "InvCal": InvCal,
+    "conv-∝SVM": ConvPropSVM,
+    "alter-∝SVM": AlterPropSVM,
+}
+"""The methods that learn from label proportions, as the paper names them."""
 
 # A search with three folds must stay within a minute on USPS, where a large C is slow: that is why
 # Top-k and CappedSVM have three values only. M3SVM's penalty of power 4 asks for the widest range.
