@@ -330,7 +330,17 @@ def test_the_contents_lead_to_every_section(written):
     assert page.links
     for link in page.links:
         assert link.removeprefix("#") in page.ids
-    for name in ("short", "table1", "table2", "figures", "proportions", "bound", "verdict", "errata", "run"):
+    for name in (
+        "short",
+        "table1",
+        "table2",
+        "figures",
+        "proportions",
+        "bound",
+        "verdict",
+        "errata",
+        "run",
+    ):
         assert f"#{name}" in page.links
 
 

@@ -100,11 +100,7 @@ class ConvPropSVM(LabelProportionClassifier):
             worst = worst_labels(alpha, gram, directions, bagged)
             lower = alpha.sum() - 0.5 * _energies(alpha, gram, worst[None])[0]
             known = bool((labellings == worst).all(axis=1).any())
-            if (
-                known
-                or value - lower <= self.tol * value
-                or len(labellings) >= self.max_labellings
-            ):
+            if known or value - lower <= self.tol * value or len(labellings) >= self.max_labellings:
                 break
             labellings = np.vstack([labellings, worst])
             weights = np.append(weights * (1 - 1 / len(labellings)), 1 / len(labellings))
@@ -113,9 +109,7 @@ class ConvPropSVM(LabelProportionClassifier):
         coef = alpha * (weights @ labellings)
         return coef, float(coef.sum())
 
-    def _mixed(
-        self, gram: Array, labellings: Array, weights: Array
-    ) -> tuple[Array, Array, float]:
+    def _mixed(self, gram: Array, labellings: Array, weights: Array) -> tuple[Array, Array, float]:
         """The best weights of given labellings: alpha, the weights, and the value."""
         signs = labellings[0]
         for _ in range(ROUNDS):
@@ -163,9 +157,7 @@ def _directions(gram: Array) -> Array:
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def worst_labels(
-    alpha: Array, gram: Array, directions: Array, bagged: BaggedRows
-) -> Array:
+def worst_labels(alpha: Array, gram: Array, directions: Array, bagged: BaggedRows) -> Array:
     """A labelling of the right shares with a large quadratic form.
 
     A convex function is to be maximised over labellings, which is hard in general. Yu et al. and Li

@@ -9,8 +9,8 @@ Logistic regression sees the labels through one sum only. For labels :math:`y_i 
     - \tfrac12 \sum_i y_i s_i, \qquad
     \sum_i y_i s_i = n \bigl( \pi_+ s(m_+) - \pi_- s(m_-) \bigr)
 
-with the shares :math:`\pi_\pm` of the classes and the means :math:`m_\pm` of their rows, :math:`s(m)
-= \langle w, m \rangle + b`. If the rows of a class are spread alike in every bag, the mean of bag k
+with the shares :math:`\pi_\pm` of the classes and the means :math:`m_\pm` of their rows, and
+:math:`s(m) = \langle w, m \rangle + b`. If the rows of a class are spread alike in every bag, the mean of bag k
 is :math:`\mu_k = \pi_k m_+ + (1 - \pi_k) m_-`. MeanMap solves this for :math:`m_\pm` by least
 squares over the bags, puts them into the right side, and minimises
 
@@ -22,8 +22,8 @@ squares over the bags, puts them into the right side, and minimises
 With bags of one row it is logistic regression. If all bags have one share, the means cannot be told
 apart; those of least norm are taken then, and the model is of no use.
 
-The authors have the penalty :math:`\lambda \lVert \theta \rVert^2` and no intercept of its own; here
-:math:`C` stands for :math:`1 / (2 \lambda)` and the intercept is free.
+The authors have the penalty :math:`\lambda \lVert \theta \rVert^2` and no intercept of its own;
+here :math:`C` stands for :math:`1 / (2 \lambda)` and the intercept is free.
 
 References
 ----------

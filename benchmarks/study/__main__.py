@@ -1,0 +1,89 @@
+"""The command ``python -m benchmarks.study``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.study import plan, sets, store
+from psvm.paper.parallel import Finished, Job, run_jobs
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what is left to run; 1 if something failed, 2 if there is nothing to run on."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.study", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="four small sets, two repeats")
+    parser.add_argument("--only", nargs="+", metavar="SET", help="these tables; default: all 71")
+    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="methods or families")
+    parser.add_argument(
+        "--repeats", type=int, help="splits of each table; default: 10, large ones 3"
+    )
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--hours", type=float, default=3.0, help="begin nothing after so long")
+    parser.add_argument("--output", type=Path, help="default: benchmarks/results/study.csv")
+    parser.add_argument("--plan", action="store_true", help="say what would be run, and end")
+    given = parser.parse_args(arguments)
+
+    rows = sets.n_rows()
+    wanted = given.only or (sets.QUICK if given.quick else sorted(rows))
+    unknown = [name for name in wanted if name not in rows]
+    if unknown or not rows:
+        print(f"no such tables: {', '.join(unknown) or 'none at all'}", file=sys.stderr)
+        return 2
+    try:
+        methods = plan.chosen_methods(given.methods)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    # A quick run is no part of the study: its splits are the same, but its times are in a hurry.
+    name = "study_quick.csv" if given.quick else "study.csv"
+    path = given.output or store.RESULTS.with_name(name)
+    began = time.time()
+    rounds = plan.rounds(
+        {name: rows[name] for name in wanted},
+        methods,
+        repeats=given.repeats or (2 if given.quick else None),
+        done=store.finished(path),
+        path=path,
+        deadline=began + 3600 * given.hours,
+    )
+    print(*plan.told(rounds, given.processes), sep="\n", flush=True)
+    if given.plan:
+        return 0
+    store.prepare(path)
+    failures: list[str] = []
+    for number, work in enumerate(rounds):
+        _run(work, given.processes, failures)
+        print(
+            f"round {number + 1} of {len(rounds)} after {(time.time() - began) / 60:.1f} minutes",
+            flush=True,
+        )
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    print(f"{len(store.read(path))} rows in {path}, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+def _run(work: list[plan.Work], processes: int, failures: list[str]) -> None:
+    def ended(finished: Finished) -> None:
+        failures.extend(finished.result or [])
+        if finished.error is not None:
+            failures.append(f"{finished.job.label}: {finished.error}")
+        print(f"  {finished.job.label}", flush=True)
+
+    jobs = [
+        Job(
+            key=f"{item.dataset}-{item.repeat}",
+            label=f"{item.dataset}, repeat {item.repeat}",
+            expected_seconds=item.expected_seconds,
+            call=item,
+        )
+        for item in work
+    ]
+    run_jobs(jobs, processes=processes, on_finish=ended)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Finished rows, appended to a CSV file: a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+COLUMNS = (
+    "dataset",
+    "repeat",
+    "method",
+    "accuracy",
+    "balanced_accuracy",
+    "auc",
+    "log_loss",
+    "support_share",
+    "fit_seconds",
+    "predict_seconds",
+    "chosen",
+)
+KEY = ("dataset", "repeat", "method")
+
+RESULTS = Path(__file__).parents[1] / "results" / "study.csv"
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a row by one write: two processes mix lines, not letters."""
+    cells = {**row, "chosen": json.dumps(row["chosen"], sort_keys=True)}
+    line = io.StringIO(newline="")
+    writer = csv.DictWriter(line, COLUMNS, lineterminator="\n")
+    writer.writerow({name: _text(cells[name]) for name in COLUMNS})
+    with open(path, "ab", buffering=0) as file:
+        file.write(line.getvalue().encode("utf-8"))
+
+
+def _text(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def prepare(path: Path) -> None:
+    """The head of a new file; of one that was cut short the last whole line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = path.read_bytes() if path.exists() else b""
+    whole = data.rfind(b"\n") + 1
+    if whole == 0:
+        path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    elif whole < len(data):
+        with open(path, "r+b") as file:
+            file.truncate(whole)
+
+
+def read(path: Path) -> pd.DataFrame:
+    """All rows; of a row that is there twice the last. ``chosen`` is a dict."""
+    table = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(COLUMNS[3:-1], ""))
+    if list(table.columns) != list(COLUMNS):
+        raise ValueError(f"{path} has the columns {list(table.columns)}, not those of the study.")
+    table = table.drop_duplicates(list(KEY), keep="last").reset_index(drop=True)
+    table["chosen"] = [json.loads(text) for text in table["chosen"]]
+    return table
+
+
+def finished(path: Path) -> set[tuple[str, int, str]]:
+    """Keys of the rows that a file holds."""
+    if not path.exists():
+        return set()
+    table = read(path)
+    keys = zip(table["dataset"], table["repeat"], table["method"], strict=True)
+    return {(str(name), int(repeat), str(method)) for name, repeat, method in keys}
