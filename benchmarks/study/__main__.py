@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--repeats", type=int, help="splits of each table; default: 10, large ones 3"
     )
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--hours", type=float, default=3.0, help="begin nothing after so long")
+    parser.add_argument("--hours", type=float, default=2.9, help="begin nothing after so long")
     parser.add_argument("--output", type=Path, help="default: benchmarks/results/study.csv")
     parser.add_argument("--plan", action="store_true", help="say what would be run, and end")
     given = parser.parse_args(arguments)

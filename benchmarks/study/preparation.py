@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -19,8 +20,8 @@ MOST_CATEGORIES = 30
 
 def preparation(X: pd.DataFrame) -> ColumnTransformer:
     """A fresh transformer for the columns of a table."""
-    texts = [name for name in X if X[name].dtype == object]
-    numbers = [name for name in X if X[name].dtype != object]
+    numbers = [name for name in X if is_numeric_dtype(X[name])]
+    texts = [name for name in X if name not in numbers]
     steps = []
     if numbers:
         of_numbers = [

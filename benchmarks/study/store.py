@@ -57,7 +57,9 @@ def prepare(path: Path) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     """All rows; of a row that is there twice the last. ``chosen`` is a dict."""
-    table = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(COLUMNS[3:-1], ""))
+    table = pd.read_csv(
+        path, keep_default_na=False, na_values=dict.fromkeys(COLUMNS[3:-1], ("", "nan"))
+    )
     if list(table.columns) != list(COLUMNS):
         raise ValueError(f"{path} has the columns {list(table.columns)}, not those of the study.")
     table = table.drop_duplicates(list(KEY), keep="last").reset_index(drop=True)

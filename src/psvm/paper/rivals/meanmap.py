@@ -10,9 +10,9 @@ Logistic regression sees the labels through one sum only. For labels :math:`y_i 
     \sum_i y_i s_i = n \bigl( \pi_+ s(m_+) - \pi_- s(m_-) \bigr)
 
 with the shares :math:`\pi_\pm` of the classes and the means :math:`m_\pm` of their rows, and
-:math:`s(m) = \langle w, m \rangle + b`. If the rows of a class are spread alike in every bag, the mean of bag k
-is :math:`\mu_k = \pi_k m_+ + (1 - \pi_k) m_-`. MeanMap solves this for :math:`m_\pm` by least
-squares over the bags, puts them into the right side, and minimises
+:math:`s(m) = \langle w, m \rangle + b`. If the rows of a class are spread alike in every bag, the
+mean of bag k is :math:`\mu_k = \pi_k m_+ + (1 - \pi_k) m_-`. MeanMap solves this for
+:math:`m_\pm` by least squares over the bags, puts them into the right side, and minimises
 
 .. math::
 
