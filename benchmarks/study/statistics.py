@@ -6,6 +6,8 @@ independent observations, and are never tested against each other.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,10 @@ SAMPLES = 20_000
 LOWER_IS_BETTER = frozenset({"log_loss", "support_share", "fit_seconds", "predict_seconds"})
 
 
+class Lacking(ValueError):
+    """The results do not have what a statistic needs."""
+
+
 def means(rows: pd.DataFrame, methods: Sequence[str], measure: str = "accuracy") -> pd.DataFrame:
     """One row per data set that has all the methods, one column per method: means over splits.
 
@@ -35,7 +41,7 @@ def means(rows: pd.DataFrame, methods: Sequence[str], measure: str = "accuracy")
     )
     absent = [method for method in methods if method not in wide]
     if absent:
-        raise ValueError(f"the results have no {', '.join(absent)}")
+        raise Lacking(f"the results have no {', '.join(absent)}")
     return wide[list(methods)].dropna().groupby(level="dataset").mean()
 
 
@@ -75,14 +81,15 @@ class Ranks:
 def ranks(table: pd.DataFrame, measure: str = "accuracy") -> Ranks:
     """Friedman's test and Nemenyi's critical difference, of three methods or more."""
     if table.shape[1] < 3:
-        raise ValueError("ranks with a critical difference need three methods or more")
+        raise Lacking("ranks with a critical difference need three methods or more")
     if len(table) < 5:
-        raise ValueError(f"ranks need five data sets or more, got {len(table)}")
+        raise Lacking(f"ranks need five data sets or more, got {len(table)}")
     from autorank import autorank
 
     order = "ascending" if measure in LOWER_IS_BETTER else "descending"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of tests for normality, which are not used
+    # It prints and warns of tests for normality, which are not used.
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
         result = autorank(
             table.reset_index(drop=True), alpha=ALPHA, order=order, force_mode="nonparametric"
         )
@@ -225,6 +232,8 @@ def traits_of(rows: pd.DataFrame) -> pd.DataFrame:
     down. Noise is the error of the best method, the mean over the splits.
     """
     told = rows[rows["method"] == "dummy"].drop_duplicates("dataset").set_index("dataset")["chosen"]
+    if told.empty:
+        raise Lacking("the traits of the sets are in the rows of dummy, and there are none")
     frame = pd.DataFrame({name: dict(chosen) for name, chosen in told.items()}).T
     best = rows.groupby(["dataset", "method"])["accuracy"].mean().groupby("dataset").max()
     return pd.DataFrame(

@@ -1,0 +1,207 @@
+"""Sentences of the page, every number in them computed from the results.
+
+Nothing here knows how the study came out: with other results the same functions say the opposite.
+What the results are missing leaves its sentence out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.study import statistics
+from benchmarks.study.machines import EXPONENTS
+from benchmarks.study.statistics import ALPHA, Comparison, Ranks
+
+RECOMMENDED = (1.25, 2.0)
+"""Where the paper says that the best p lies."""
+
+
+def fixed(family: str) -> list[str]:
+    """The methods of a family with p fixed."""
+    return [f"{family}-{p:g}" for p in EXPONENTS]
+
+
+def spelled(method: str) -> str:
+    """A method in words."""
+    family, _, rest = method.partition("-")
+    if family not in ("kernel", "linear"):
+        return {
+            "svc": "GridSearchCV(SVC)",
+            "lightgbm": "LightGBM",
+            "lightgbm-same": "LightGBM on the kernel machines' rows",
+            "lightgbm-tuned": "LightGBM, tuned",
+            "forest": "RandomForest",
+            "logistic": "LogisticRegression",
+            "knn": "KNN",
+            "dummy": "the most frequent class",
+        }[method]
+    words = {
+        "best": "p chosen",
+        "one_se": "p by one standard error",
+        "repeated": "p by two rounds of folds",
+        "prior": "p shrunk to 1.5",
+        "log_loss": "p by log loss",
+        "average": "the average over p",
+    }
+    return f"{family}, {words.get(rest, f'p = {rest}')}"
+
+
+def points(share: float) -> str:
+    """A difference of accuracies in points."""
+    return f"{100 * share:+.2f}".replace("-", "−")
+
+
+def compared(one: Comparison) -> str:
+    """A comparison in a sentence."""
+    certain = max(
+        (one.better, f"{spelled(one.first)} is better by more than half a point"),
+        (one.alike, "they are alike within half a point"),
+        (one.worse, f"{spelled(one.second)} is better by more than half a point"),
+    )
+    significant = "significant" if one.p_value < ALPHA else "not significant"
+    return (
+        f"{_capital(spelled(one.first))} against {spelled(one.second)}: {one.wins} wins, "
+        f"{one.ties} ties, {one.losses} losses on {one.n_sets} sets; mean {points(one.mean)}, "
+        f"median {points(one.median)} points (p = {one.p_value:.2g} after Holm: {significant}). "
+        f"With probability {certain[0]:.2f} {certain[1]}."
+    )
+
+
+def ranked(found: Ranks) -> str:
+    """Ranks in a sentence."""
+    order = ", ".join(f"{spelled(str(name))} {rank:.2f}" for name, rank in found.mean.items())
+    if found.p_value >= ALPHA:
+        verdict = f"Friedman's test does not tell them apart (p = {found.p_value:.2g})"
+    else:
+        others = [spelled(name) for name in found.leaders[1:]]
+        verdict = f"{spelled(found.leaders[0])} is first" + (
+            f"; not told apart from it: {', '.join(others)}" if others else ", alone"
+        )
+    return (
+        f"Mean ranks over {found.n_sets} sets, 1 is best: {order}. {_capital(verdict)} (critical "
+        f"difference {found.critical_difference:.2f})."
+    )
+
+
+def best_exponents(rows: pd.DataFrame, family: str) -> str:
+    """The paper's sentence about the best p, on these sets."""
+    table = statistics.means(rows, fixed(family))
+    inside = [f"{family}-{p:g}" for p in EXPONENTS if RECOMMENDED[0] <= p <= RECOMMENDED[1]]
+    top = table.max(axis=1)
+    only = (table[inside].max(axis=1) >= top) & (table.drop(columns=inside).max(axis=1) < top)
+    spread = 100 * (top - table.min(axis=1))
+    values = table.to_numpy()
+    steps = np.sign(np.diff(values, axis=1))
+    unimodal = [
+        bool(np.all(np.diff(line[line != 0]) <= 0)) for line in steps
+    ]  # once it falls it falls on
+    return (
+        f"The best of five fixed p lies in [1.25, 2] on {int(only.sum())} of {len(table)} sets, "
+        f"and accuracy rises and then falls with p on {sum(unimodal)}. Between the best and the "
+        f"worst p lie {spread.median():.2f} points in the median and {spread.max():.2f} at most "
+        f"({spread.idxmax()})."
+    )
+
+
+def support_vectors(rows: pd.DataFrame) -> str:
+    """The paper's sentence about support vectors, on these sets."""
+    table = statistics.means(rows, fixed("kernel"), "support_share")
+    grows = int((np.diff(table.to_numpy(), axis=1) >= 0).all(axis=1).sum())
+    middle = 100 * table.median()
+    shares = ", ".join(f"{middle[f'kernel-{p:g}']:.0f} % at p = {p:g}" for p in EXPONENTS)
+    return (
+        f"Support vectors in the median over {len(table)} sets, C and gamma tuned for each p: "
+        f"{shares}. Their share grows from each p to the next on {grows} sets."
+    )
+
+
+def confirmed(rows: pd.DataFrame, family: str) -> str:
+    """The best fixed p of one half of the sets, on the other half."""
+    table = statistics.means(rows, fixed(family))
+    first, second = statistics.halves(list(table.index))
+    if not first or not second:
+        raise statistics.Lacking("halves need two sets or more")
+    chosen = str(table.loc[first].mean().idxmax())
+    gain = table.loc[second]
+    others = gain.drop(columns=chosen).mean()
+    return (
+        f"On every second set ({len(first)}) the best fixed p by mean accuracy is "
+        f"{spelled(chosen)}; on the other {len(second)} it is "
+        f"{points(gain[chosen].mean() - others.max())} points from the best of the others and "
+        f"{points(gain[chosen].mean() - gain[f'{family}-1'].mean())} from p = 1."
+    )
+
+
+def edges(rows: pd.DataFrame) -> str:
+    """How often the choice is at the edge of the grid."""
+    chosen = rows[rows["method"] == "kernel-best"]["chosen"]
+    if chosen.empty:
+        raise statistics.Lacking("the results have no kernel-best")
+    costs = np.array([cell["C"] for cell in chosen])
+    ps = np.array([cell["p"] for cell in chosen])
+    low, high = costs <= 0.1 * 1.001, costs >= 100 / 1.001
+    counts = ", ".join(f"{p:g} on {100 * np.mean(ps == p):.0f} %" for p in EXPONENTS)
+    return (
+        f"Over {len(chosen)} splits the search chooses p = {counts}; C is the lowest of its grid "
+        f"on {100 * low.mean():.0f} % and the highest on {100 * high.mean():.0f} %."
+    )
+
+
+def svc_check(rows: pd.DataFrame) -> str:
+    """p = 1 beside scikit-learn's SVC, split by split."""
+    seconds = statistics.means(rows, ["svc", "kernel-1"], "fit_seconds")
+    both = rows[rows["method"].isin(["svc", "kernel-1"])]
+    wide = both.pivot_table(index=["dataset", "repeat"], columns="method", values="accuracy")
+    gain = (wide["kernel-1"] - wide["svc"]).dropna()
+    ratio = (seconds["svc"] / seconds["kernel-1"]).median()
+    return (
+        f"On {len(gain)} splits with GridSearchCV(SVC) over the same grid and folds, p = 1 has the "
+        f"same test accuracy on {int((gain.abs() < 1e-9).sum())}; the mean difference is "
+        f"{points(gain.mean())} points, the largest {points(gain[gain.abs().idxmax()])}. SVC takes "
+        f"{ratio:.1f} times as long in the median."
+    )
+
+
+def effect_sentences(rows: pd.DataFrame, first: str, second: str) -> list[str]:
+    """How the gain of one method over another goes with the traits of the sets."""
+    table = statistics.means(rows, [first, second])
+    gain = table[first] - table[second]
+    found = []
+    names = {
+        "rows": ("fewest rows", "most rows"),
+        "features": ("fewest features", "most features"),
+        "balance": ("least balanced classes", "most balanced classes"),
+        "noise": ("least noise", "most noise"),
+    }
+    for one in statistics.effects(gain, statistics.traits_of(rows)):
+        low, high = names[one.trait]
+        told = "significant" if one.p_value < ALPHA else "not significant"
+        found.append(
+            f"{_capital(one.trait)}: {points(one.low)} points on the third of the sets with the "
+            f"{low}, {points(one.middle)} in the middle, {points(one.high)} with the {high} "
+            f"(Spearman {one.correlation:+.2f}, p = {one.p_value:.2g} after Holm: {told})."
+        )
+    return found
+
+
+def unfinished(rows: pd.DataFrame) -> str:
+    """How many searches their budget stopped."""
+    stopped = sum("unfinished" in chosen for chosen in rows["chosen"])
+    return f"{stopped} of {len(rows)} rows come from a search that its budget stopped."
+
+
+def time_and_accuracy(
+    rows: pd.DataFrame, methods: Sequence[str]
+) -> tuple[dict[str, tuple[float, float]], list[str]]:
+    """Median seconds of a fit and mean accuracy of each method, and the frontier."""
+    accuracy = statistics.means(rows, methods).mean()
+    seconds = statistics.means(rows, methods, "fit_seconds").median()
+    found = {name: (float(seconds[name]), float(accuracy[name])) for name in methods}
+    return found, statistics.frontier(found)
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

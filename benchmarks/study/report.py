@@ -1,0 +1,203 @@
+"""``docs/study.md`` and its pictures, from ``results/study.csv``.
+
+    python -m benchmarks.study.report
+    python -m benchmarks.study.report --results other.csv --output /tmp/page/study.md
+
+Every sentence with a number is computed (``findings``); what is an opinion says so. The page says
+how much of the plan the results hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from benchmarks.study import findings, machines, pictures, plan, sets, statistics, store
+
+TEMPLATES = Path(__file__).with_name("templates")
+PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+
+TABLE_METHODS = (
+    "kernel-best",
+    *findings.fixed("kernel"),
+    "linear-best",
+    "lightgbm",
+    "lightgbm-tuned",
+    "forest",
+    "logistic",
+    "knn",
+    "dummy",
+)
+"""Methods of the table and of the picture of time and accuracy."""
+
+
+def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
+    """All that the page shows, computed; pictures are drawn on the way."""
+    present = set(rows["method"])
+    content: dict[str, Any] = {
+        "n_sets": rows["dataset"].nunique(),
+        "n_splits": len(rows.drop_duplicates(["dataset", "repeat"])),
+        "n_rows": len(rows),
+        "incomplete": incomplete(rows),
+        "unfinished": findings.unfinished(rows),
+        "rope": 100 * statistics.ROPE,
+        "kernel_rows": plan.KERNEL_ROWS[False],
+        "kernel_rows_large": plan.KERNEL_ROWS[True],
+        "linear_rows": plan.LINEAR_ROWS,
+        "other_rows": plan.OTHER_ROWS,
+        "large": sets.LARGE,
+    }
+    for family in machines.FAMILIES:
+        content[family] = _family(rows, family, images) if _has(present, family) else None
+    content["support"] = _try(findings.support_vectors, rows)
+    content["edges"] = _try(findings.edges, rows)
+    content["svc"] = _try(findings.svc_check, rows)
+    content["boosting"] = _boosting(rows, present)
+    content["effects"] = _try(findings.effect_sentences, rows, "kernel-2", "kernel-1") or []
+    content["boosting_effects"] = (
+        _try(findings.effect_sentences, rows, "kernel-best", "lightgbm") or []
+    )
+    shown = [name for name in TABLE_METHODS if name in present]
+    content["table"], content["frontier"] = _table(rows, shown, images)
+    return content
+
+
+def _has(present: set[str], family: str) -> bool:
+    return set(machines.methods_of(family)) <= present
+
+
+def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
+    """Fixed p, rules and the paper's sentences for one family."""
+    fixed = findings.fixed(family)
+    table = statistics.means(rows, fixed)
+    first = f"{family}-1"
+    pairs = [(name, first) for name in fixed if name != first]
+    known = f"{family}-1.5"
+    choices = [f"{family}-{choice}" for choice in machines.CHOICES]
+    with_rules = statistics.means(rows, [known, *choices])
+    pictures.gains(table, first, images / f"study-{family}-p.png")
+    ranks = _try(statistics.ranks, table)
+    if ranks is not None:
+        pictures.critical_differences(ranks, images / f"study-{family}-ranks.png")
+    losses = statistics.means(rows, [known, *choices], "log_loss")
+    return {
+        "name": family,
+        "fixed": [findings.compared(one) for one in statistics.compare(table, pairs)],
+        "ranks": None if ranks is None else findings.ranked(ranks),
+        "rules": [
+            findings.compared(one)
+            for one in statistics.compare(with_rules, [(name, known) for name in choices])
+        ],
+        "losses": {
+            findings.spelled(str(name)): float(value) for name, value in losses.mean().items()
+        },
+        "paper": findings.best_exponents(rows, family),
+        "confirmed": _try(findings.confirmed, rows, family),
+    }
+
+
+def _boosting(rows: pd.DataFrame, present: set[str]) -> list[str]:
+    pairs = [
+        ("kernel-best", other)
+        for other in ("lightgbm", "lightgbm-tuned", "forest", "linear-best")
+        if {"kernel-best", other} <= present
+    ]
+    if not pairs:
+        return []
+    methods = list(dict.fromkeys(name for pair in pairs for name in pair))
+    table = statistics.means(rows, methods)
+    sentences = [findings.compared(one) for one in statistics.compare(table, pairs)]
+    if "lightgbm-same" in present:
+        same = statistics.means(rows, ["kernel-best", "lightgbm-same"])
+        (one,) = statistics.compare(same, [("kernel-best", "lightgbm-same")])
+        sentences.append(findings.compared(one))
+    return sentences
+
+
+def _table(
+    rows: pd.DataFrame, shown: list[str], images: Path
+) -> tuple[list[dict[str, Any]], list[str]]:
+    if not shown:
+        return [], []
+    points, frontier = findings.time_and_accuracy(rows, shown)
+    pictures.time_and_accuracy(points, frontier, images / "study-time.png")
+    measures = {
+        measure: statistics.means(rows, shown, measure).mean()
+        for measure in ("accuracy", "balanced_accuracy", "auc", "log_loss")
+    }
+    predict = statistics.means(rows, shown, "predict_seconds").median()
+    lines = [
+        {
+            "method": findings.spelled(name),
+            **{measure: float(values[name]) for measure, values in measures.items()},
+            "fit_seconds": points[name][0],
+            "predict_seconds": float(predict[name]),
+            "frontier": name in frontier,
+        }
+        for name in shown
+    ]
+    return lines, [findings.spelled(name) for name in frontier]
+
+
+def _try(compute: Callable[..., Any], *arguments: Any) -> Any:
+    """What can be computed from the results, or None where they lack what it takes."""
+    try:
+        return compute(*arguments)
+    except statistics.Lacking:
+        return None
+
+
+def incomplete(rows: pd.DataFrame) -> str | None:
+    """A sentence if the results are a part of the study only."""
+    all_sets = 71
+    have = rows["dataset"].nunique()
+    splits = len(rows.drop_duplicates(["dataset", "repeat"]))
+    planned = sum(sets.repeats_of(n) for n in sets.n_rows().values())
+    if have >= all_sets and (not planned or splits >= planned):
+        return None
+    of = f" of {planned}" if planned else ""
+    return f"This is a part of the study: {have} of {all_sets} sets, {splits}{of} splits."
+
+
+def render(content: dict[str, Any]) -> str:
+    """The page."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page = environment.get_template("study.md.j2").render(content)
+    return re.sub(r"\n{3,}", "\n\n", page)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page and its pictures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.study.report")
+    parser.add_argument("--results", type=Path, default=store.RESULTS)
+    parser.add_argument("--output", type=Path, default=PAGE)
+    given = parser.parse_args(arguments)
+    if not given.results.exists():
+        print(f"no {given.results}: run python -m benchmarks.study first", file=sys.stderr)
+        return 2
+    rows = store.read(given.results)
+    if rows.empty:
+        print(f"{given.results} has no rows yet", file=sys.stderr)
+        return 2
+    page = render(gather(rows, given.output.parent / "images"))
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+    given.output.write_text(page, encoding="utf-8")
+    print(given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
