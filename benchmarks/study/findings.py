@@ -54,27 +54,45 @@ def points(share: float) -> str:
     return f"{100 * share:+.2f}".replace("-", "−")
 
 
-def compared(one: Comparison) -> str:
-    """A comparison in a sentence."""
-    certain = max(
+def short(one: Comparison) -> str:
+    """A comparison in a sentence; a table has the rest."""
+    probability, verdict = max(
         (one.better, f"{spelled(one.first)} is better by more than half a point"),
-        (one.alike, "they are alike within half a point"),
+        (one.alike, "the two are alike within half a point"),
         (one.worse, f"{spelled(one.second)} is better by more than half a point"),
     )
-    significant = "significant" if one.p_value < ALPHA else "not significant"
     return (
         f"{_capital(spelled(one.first))} against {spelled(one.second)}: {one.wins} wins, "
-        f"{one.ties} ties, {one.losses} losses on {one.n_sets} sets; mean {points(one.mean)}, "
-        f"median {points(one.median)} points (p = {one.p_value:.2g} after Holm: {significant}). "
-        f"With probability {certain[0]:.2f} {certain[1]}."
+        f"{one.ties} ties, {one.losses} losses on {one.n_sets} sets, {points(one.mean)} points on "
+        f"average; with probability {probability:.2f} {verdict}."
     )
+
+
+def line(one: Comparison) -> dict[str, str]:
+    """A comparison as the cells of a table."""
+    return {
+        "first": spelled(one.first),
+        "second": spelled(one.second),
+        "counts": f"{one.wins} / {one.ties} / {one.losses}",
+        "mean": points(one.mean),
+        "median": points(one.median),
+        "better": f"{one.better:.2f}",
+        "alike": f"{one.alike:.2f}",
+        "worse": f"{one.worse:.2f}",
+        "p_value": small(one.p_value),
+    }
+
+
+def small(p_value: float) -> str:
+    """A p-value; those below a thousandth are only said to be."""
+    return "< 0.001" if p_value < 1e-3 else f"{p_value:.3f}"
 
 
 def ranked(found: Ranks) -> str:
     """Ranks in a sentence."""
-    order = ", ".join(f"{spelled(str(name))} {rank:.2f}" for name, rank in found.mean.items())
+    order = ", ".join(f"{spelled(str(name))} ({rank:.2f})" for name, rank in found.mean.items())
     if found.p_value >= ALPHA:
-        verdict = f"Friedman's test does not tell them apart (p = {found.p_value:.2g})"
+        verdict = f"Friedman's test does not tell them apart (p = {small(found.p_value)})"
     else:
         others = [spelled(name) for name in found.leaders[1:]]
         verdict = f"{spelled(found.leaders[0])} is first" + (
@@ -182,7 +200,7 @@ def effect_sentences(rows: pd.DataFrame, first: str, second: str) -> list[str]:
         found.append(
             f"{_capital(one.trait)}: {points(one.low)} points on the third of the sets with the "
             f"{low}, {points(one.middle)} in the middle, {points(one.high)} with the {high} "
-            f"(Spearman {one.correlation:+.2f}, p = {one.p_value:.2g} after Holm: {told})."
+            f"(Spearman {one.correlation:+.2f}, p {_equal(one.p_value)} after Holm: {told})."
         )
     return found
 
@@ -201,6 +219,10 @@ def time_and_accuracy(
     seconds = statistics.means(rows, methods, "fit_seconds").median()
     found = {name: (float(seconds[name]), float(accuracy[name])) for name in methods}
     return found, statistics.frontier(found)
+
+
+def _equal(p_value: float) -> str:
+    return small(p_value) if p_value < 1e-3 else f"= {small(p_value)}"
 
 
 def _capital(text: str) -> str:

@@ -59,7 +59,12 @@ def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
     content["support"] = _try(findings.support_vectors, rows)
     content["edges"] = _try(findings.edges, rows)
     content["svc"] = _try(findings.svc_check, rows)
-    content["boosting"] = _boosting(rows, present)
+    boosting = _boosting(rows, present)
+    content["boosting"] = [findings.line(one) for one in boosting]
+    content["short"] = [
+        *(sentence for f in machines.FAMILIES if content[f] for sentence in content[f]["short"]),
+        *(findings.short(one) for one in boosting if one.second == "lightgbm-tuned"),
+    ]
     content["effects"] = _try(findings.effect_sentences, rows, "kernel-2", "kernel-1") or []
     content["boosting_effects"] = (
         _try(findings.effect_sentences, rows, "kernel-best", "lightgbm") or []
@@ -87,13 +92,16 @@ def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
     if ranks is not None:
         pictures.critical_differences(ranks, images / f"study-{family}-ranks.png")
     losses = statistics.means(rows, [known, *choices], "log_loss")
+    against_one = statistics.compare(table, pairs)
+    of_rules = statistics.compare(with_rules, [(name, known) for name in choices])
     return {
         "name": family,
-        "fixed": [findings.compared(one) for one in statistics.compare(table, pairs)],
+        "fixed": [findings.line(one) for one in against_one],
         "ranks": None if ranks is None else findings.ranked(ranks),
-        "rules": [
-            findings.compared(one)
-            for one in statistics.compare(with_rules, [(name, known) for name in choices])
+        "rules": [findings.line(one) for one in of_rules],
+        "short": [
+            *(findings.short(one) for one in against_one if one.first == f"{family}-2"),
+            *(findings.short(one) for one in of_rules if one.first == f"{family}-best"),
         ],
         "losses": {
             findings.spelled(str(name)): float(value) for name, value in losses.mean().items()
@@ -103,22 +111,18 @@ def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
     }
 
 
-def _boosting(rows: pd.DataFrame, present: set[str]) -> list[str]:
-    pairs = [
-        ("kernel-best", other)
-        for other in ("lightgbm", "lightgbm-tuned", "forest", "linear-best")
-        if {"kernel-best", other} <= present
-    ]
+def _boosting(rows: pd.DataFrame, present: set[str]) -> list[statistics.Comparison]:
+    """The kernel machine with p chosen beside the methods that are no SVM, and a linear one."""
+    others = ("lightgbm", "lightgbm-tuned", "forest", "linear-best")
+    pairs = [("kernel-best", other) for other in others if {"kernel-best", other} <= present]
     if not pairs:
         return []
     methods = list(dict.fromkeys(name for pair in pairs for name in pair))
-    table = statistics.means(rows, methods)
-    sentences = [findings.compared(one) for one in statistics.compare(table, pairs)]
-    if "lightgbm-same" in present:
-        same = statistics.means(rows, ["kernel-best", "lightgbm-same"])
-        (one,) = statistics.compare(same, [("kernel-best", "lightgbm-same")])
-        sentences.append(findings.compared(one))
-    return sentences
+    found = statistics.compare(statistics.means(rows, methods), pairs)
+    if "lightgbm-same" in present:  # only on sets whose rows were capped, so a family of its own
+        pair = ("kernel-best", "lightgbm-same")
+        found += statistics.compare(statistics.means(rows, pair), [pair])
+    return found
 
 
 def _table(

@@ -45,13 +45,15 @@ def test_a_comparison_says_who_wins():
     rows = made(0.05)
     table = statistics.means(rows, ["kernel-2", "kernel-1"])
     (one,) = statistics.compare(table, [("kernel-2", "kernel-1")])
-    sentence = findings.compared(one)
+    sentence = findings.short(one)
     assert "Kernel, p = 2 against kernel, p = 1: 8 wins, 0 ties, 0 losses on 8 sets" in sentence
-    assert f"mean +{100 * 0.05 * 4.5 / 8:.2f}" in sentence
+    assert f"+{100 * 0.05 * 4.5 / 8:.2f} points" in sentence
     assert "kernel, p = 2 is better by more than half a point" in sentence
     (other,) = statistics.compare(table, [("kernel-1", "kernel-2")])
-    assert "0 wins, 0 ties, 8 losses" in findings.compared(other)
-    assert "mean −2.81" in findings.compared(other)
+    assert "0 wins, 0 ties, 8 losses" in findings.short(other)
+    assert findings.line(other)["mean"] == "−2.81"
+    assert findings.line(other)["counts"] == "0 / 0 / 8"
+    assert findings.line(other)["p_value"] == "0.008"  # 2 of the 256 signs of eight differences
 
 
 @pytest.mark.parametrize(("gain", "inside"), [(0.02, 8), (-0.02, 0)])
@@ -111,15 +113,23 @@ def written(tmp_path):
 
 def test_the_page_has_its_parts_and_its_pictures(written):
     text = written.read_text(encoding="utf-8")
-    for heading in ("Should I use p", "Linear machines", "Where does it pay", "When boosting"):
+    for heading in (
+        "In short",
+        "Should I use p",
+        "Linear machines",
+        "Where does it pay",
+        "When boosting",
+    ):
         assert f"\n## {heading}" in text
     named = re.findall(r"\]\((images/[^)]*)\)", text)
     assert len(named) == 5
     for picture in named:
         assert (written.parent / picture).stat().st_size > 5000
     assert "This is a part of the study: 8 of 71 sets" in text
-    table = [line for line in text.splitlines() if line.startswith("|")]
-    assert len({line.count("|") for line in table}) == 1
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.M)
+    assert len(tables) == 6
+    for table in tables:
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
     assert "nan" not in text
     assert "None" not in text
     assert "\n\n\n" not in text
