@@ -6,7 +6,8 @@
 #                 everyday problems
 # make bench-quick   under two minutes: ratios to scikit-learn on small problems, beside the last run
 # make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
-#                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
+#                 again with SEED=..., so many with FITS=..., REGRESSIONS=..., FILES=..., STRESS=...,
+#                 one kind alone with ONLY=regressions
 # make wheel      dist/: the sdist, and from it the wheel for this machine; installed without a
 #                 compiler and tried. ZIG=x86_64-linux-gnu.2.17 has it compiled by PyPI's ziglang,
 #                 for older systems (aarch64-linux-gnu.2.17: for another machine, not tried)
@@ -75,7 +76,8 @@ MINUTES ?= 10
 fuzz: $(READY)/psvm $(READY)/test
 	@$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m torture --minutes $(MINUTES) \
 		$(if $(SEED),--seed $(SEED)) $(if $(BASE),--base $(BASE)) $(if $(WORKERS),--workers $(WORKERS)) \
-		$(if $(FITS),--fits $(FITS)) $(if $(FILES),--files $(FILES)) $(if $(STRESS),--stress $(STRESS))
+		$(if $(FITS),--fits $(FITS)) $(if $(REGRESSIONS),--regressions $(REGRESSIONS)) \
+		$(if $(FILES),--files $(FILES)) $(if $(STRESS),--stress $(STRESS)) $(if $(ONLY),--only $(ONLY))
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)

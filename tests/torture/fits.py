@@ -16,9 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 import psvm
 from torture.cases import FitCase, make_fit
-from torture.decisions import check_decisions
+from torture.decisions import check_decisions, check_predictions
 from torture.outcome import Outcome
 from torture.referee import Referee, by_its_name, judge
+from torture.regression_cases import REGRESSORS, make_regression
+from torture.regression_referee import RegressionReferee
+
+MAKERS = {"fits": make_fit, "regressions": make_regression}
+ALONE = ("PSVC", "LinearPSVC", "PSVR", "LinearPSVR")
+SEARCHES = ("PSVCCV", "PSVRCV")
 
 HERE = __file__
 PACKAGE = str(Path(psvm.__file__).parent)
@@ -36,11 +42,11 @@ THEIRS = ("The number of unique classes is greater than", "The least populated c
 SLOW = 5.0  # CPU seconds that no fit of fewer than 1,000 rows takes
 
 
-def run_fit(seed: int) -> Outcome:
+def run_fit(seed: int, kind: str = "fits") -> Outcome:
     """The fit of a seed, and all that is wrong with it."""
-    outcome = Outcome(seed, "fits")
+    outcome = Outcome(seed, kind)
     rng = np.random.default_rng(seed)
-    case = make_fit(rng)
+    case = MAKERS[kind](rng)
     outcome.recipe = str(case)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -54,9 +60,12 @@ def run_fit(seed: int) -> Outcome:
         check_error(error, outcome)
         return outcome
     outcome.counts[case.estimator] += 1
-    for name, one, C, p in models_of(case, model):
-        check_model(case, name, one, C, p, outcome)
-    if case.estimator in ("PSVC", "LinearPSVC") and rng.random() < 0.2:
+    if case.estimator in REGRESSORS:
+        check_regressor(case, model, outcome)
+    else:
+        for name, one, C, p in models_of(case, model):
+            check_model(case, name, one, C, p, outcome)
+    if case.estimator in ALONE and rng.random() < 0.2:
         check_failing_refit(case, model, rng, outcome)
     return outcome
 
@@ -138,6 +147,24 @@ def check_model(case: FitCase, name: str, model: Any, C: Any, p: Any, outcome: O
         check_decisions(case, model, referee, outcome)
 
 
+def check_regressor(case: FitCase, model: Any, outcome: Outcome) -> None:
+    """Attributes, certificate, predictions."""
+    chosen: dict[str, float] = {}
+    if case.estimator == "PSVRCV":
+        model, best = model.best_estimator_, model.best_params_
+        chosen = {name: float(best[name]) for name in ("p", "C", "epsilon")}
+    before = len(outcome.findings)
+    check_attributes(case, model, outcome)
+    if len(outcome.findings) > before:
+        return
+    referee = RegressionReferee(case, model, **chosen)
+    if referee.within_range:
+        judge(referee.stored(), outcome, case.estimator)
+    else:
+        outcome.counts["out of range"] += 1
+    check_predictions(referee, outcome)
+
+
 def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
     """Everything is a number, and says what it should."""
     names = ["dual_gap_", "primal_objective_", "dual_objective_"]
@@ -169,7 +196,7 @@ def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
             "status", f"intercept_ {by_its_name(model, 'intercept_')} without an intercept"
         )
     limit = case.parameters.get("max_iter", -1)
-    if limit > 0 and (model.n_iter_ > limit).any() and case.estimator != "PSVCCV":
+    if limit > 0 and (model.n_iter_ > limit).any() and case.estimator not in SEARCHES:
         outcome.found("status", f"n_iter_ {model.n_iter_} with max_iter {limit}")
 
 
@@ -207,7 +234,7 @@ def check_time(case: FitCase, wall: float, cpu: float, outcome: Outcome) -> None
     """Small fits are quick, and ``max_time`` is kept; both by the lesser of two clocks."""
     seconds = min(wall, cpu)
     limit = case.parameters.get("max_time")
-    many = 8 if case.estimator in ("psvm_path", "PSVCCV") else 1 + bool(case.before)
+    many = 8 if case.estimator in ("psvm_path", *SEARCHES) else 1 + bool(case.before)
     if seconds > SLOW * many:
         outcome.found("slow", f"{seconds:.1f} s")
     if limit is not None and seconds > limit + max(0.5, 0.1 * limit):
@@ -230,6 +257,8 @@ def check_failing_refit(
         y = y[:-1]
     elif how == 2:
         weight = -np.ones(len(y))
+    elif case.estimator in REGRESSORS:
+        y = np.where(np.arange(len(y)) == rng.integers(len(y)), np.nan, y)
     else:
         y = np.full(len(y), y[0])
     _, error = attempt(lambda: model.fit(spoiled, y, sample_weight=weight))

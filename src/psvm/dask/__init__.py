@@ -1,6 +1,6 @@
 """Estimators for more rows than one machine holds, on a Dask cluster.
 
-Needs ``pip install "psvm[dask]"``.
+Needs ``pip install '.[dask]'`` in a clone of the repository.
 """
 
 from psvm.dask.cluster import ClusterError

@@ -49,6 +49,7 @@ _SKLEARN = (
     "kernel_approximation",
     "model_selection",
     "multiclass",
+    "multioutput",
     "pipeline",
     "preprocessing",
     "random_projection",
@@ -61,7 +62,15 @@ _SKLEARN_INTERNAL = {
     "sklearn.compose": ("make_column_selector",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
 }
-_SCORE_FUNCTIONS = ("chi2", "f_classif", "mutual_info_classif")  # of SelectKBest and the like
+# Of SelectKBest and the like.
+_SCORE_FUNCTIONS = (
+    "chi2",
+    "f_classif",
+    "f_regression",
+    "mutual_info_classif",
+    "mutual_info_regression",
+    "r_regression",
+)
 
 # Loaders of plain values, and the classes each may name.
 _PLAIN = {

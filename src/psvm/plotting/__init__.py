@@ -3,7 +3,7 @@
 A Display holds the numbers of a picture. Its class methods ``from_...`` compute them and draw;
 ``plot(ax=...)`` draws them again, on given axes or in a new figure; ``ax_``, ``figure_`` and the
 artists that were drawn are attributes. Matplotlib is imported when something is drawn:
-``pip install "psvm[plot]"``.
+``pip install '.[plot]'`` in a clone of the repository.
 """
 
 from psvm.plotting.convergence import ConvergenceDisplay

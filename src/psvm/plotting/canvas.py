@@ -43,7 +43,9 @@ def require_matplotlib(caller: str) -> None:
     try:
         import matplotlib.pyplot  # noqa: F401
     except ImportError as error:
-        raise ImportError(f'{caller} needs matplotlib: pip install "psvm[plot]"') from error
+        raise ImportError(
+            f"{caller} needs matplotlib: pip install '.[plot]' in a clone of the repository"
+        ) from error
 
 
 def axes_for(ax: Axes | None, caller: str) -> Axes:
