@@ -181,7 +181,7 @@ def fit(
     )
     with reading_shown(data, quiet=quiet):
         training = read_training(data, options, asked)
-    show_notes(training.notes, quiet=quiet)
+    show_notes([training.told, *training.notes], quiet=quiet)
     refuse_options_of_the_other(training.task, of_one_task, training.why)
     began = time.perf_counter()
     rows = train_and_test.split(training, test_size, seed)

@@ -162,7 +162,7 @@ def tune(
     )
     with reading_shown(data, quiet=quiet):
         training = read_training(data, options, asked)
-    show_notes(training.notes, quiet=quiet)
+    show_notes([training.told, *training.notes], quiet=quiet)
     refuse_options_of_the_other(training.task, of_one_task, training.why)
     if training.task is opt.Task.regression:
         given["quantile"] = 0.5 if quantile is None else quantile

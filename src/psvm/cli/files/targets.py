@@ -39,8 +39,8 @@ class Target:
         Classification or regression.
     y : ndarray
         Labels, integers or texts, or numbers.
-    why : str
-        What the target looks like.
+    why, told : str
+        What the target looks like, and the line that tells it where that decided the task.
     reading : NumberFormat or None
         How its numbers are written.
     notes, doubts : list of str
@@ -52,6 +52,7 @@ class Target:
     task: Task
     y: npt.NDArray[Any]
     why: str = ""
+    told: str = ""
     reading: NumberFormat | None = None
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -106,12 +107,11 @@ def read_target(values: pl.Series, asked: Task, context: Context) -> Target:
         found = _classes(values, context)
     else:
         found = _numbers(values, kind, context)
-    notes, doubts = ([], [told]) if verdict.close else ([told], [])
     return replace(
         found,
         why=f"the target {verdict.why}",
-        notes=[*notes, *found.notes],
-        doubts=[*doubts, *found.doubts],
+        told="" if verdict.close else told,
+        doubts=[*([told] if verdict.close else []), *found.doubts],
     )
 
 

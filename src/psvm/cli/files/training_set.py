@@ -59,8 +59,9 @@ class TrainingSet:
         What a user should know about the reading, a line each.
     task : Task
         Classification or regression.
-    why : str
-        What the target looks like, if the task was found out by that.
+    why, told : str
+        What the target looks like, if the task was found out by that, and the line that tells it;
+        a doubtful choice is told by a warning instead.
     """
 
     X: Any
@@ -72,6 +73,7 @@ class TrainingSet:
     notes: list[str] = field(default_factory=list)
     task: Task = Task.classification
     why: str = ""
+    told: str = ""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -148,6 +150,7 @@ def _read_table(data: Table, options: ReadOptions, wanted: Wanted) -> TrainingSe
         notes=[*found.notes, *(f"{data.name}: {note}" for note in survey.notes)],
         task=found.task,
         why=found.why,
+        told=found.told,
     )
 
 
@@ -240,7 +243,14 @@ def _read_matrix(data: Matrix, wanted: Wanted) -> TrainingSet:
 def _without_texts(target: Target, X: Any, numbers: list[str]) -> TrainingSet:
     """What a file of numbers only holds."""
     return TrainingSet(
-        X, target.y, numbers, [], notes=target.notes, task=target.task, why=target.why
+        X,
+        target.y,
+        numbers,
+        [],
+        notes=target.notes,
+        task=target.task,
+        why=target.why,
+        told=target.told,
     )
 
 
