@@ -1,13 +1,11 @@
-"""An independent, slow and trustworthy solver of regression with the p-norm loss.
+"""An independent, slow and trustworthy solver of the problem that PSVR and LinearPSVR solve.
 
-Nothing here imports psvm. The optimum comes from CVXPY with Clarabel on
+As ``oracle``: nothing here imports psvm. With residuals ``r = y - K coef - b`` the optimum of
 
-    min_{u, b}  1/2 ||u||^2 + sum_i cost_i [2 q max(0, r_i - epsilon)^p
-                                            + 2 (1 - q) max(0, -r_i - epsilon)^p],
-    r = y - L u - b,
+    1/2 coef' K coef + sum_i above_i max(0, r_i - epsilon)^p + below_i max(0, -r_i - epsilon)^p
 
-where L is X for a linear problem, or a factor of the kernel matrix. P is also evaluated in extended
-precision, for whatever point a fit claims.
+comes from CVXPY with Clarabel, as a bracket that is evaluated in float64: ``upper`` is the primal
+objective of a point, ``lower`` the dual objective of feasible dual variables.
 """
 
 from __future__ import annotations
@@ -17,101 +15,141 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
+from oracle import BRACKET, NoOptimum, _factor
 
-WIDE = np.longdouble
+
+class NoTube(Exception):
+    """No model has all rows inside the tube."""
 
 
 @dataclass(frozen=True)
-class Regression:
-    """One problem: rows (dense), targets, costs, and the shape of the loss."""
+class Tube:
+    """The loss: exponent, half-width of the tube, costs of the rows on each side."""
 
-    X: np.ndarray
-    y: np.ndarray
-    cost: np.ndarray
-    p: float = 1.5
-    epsilon: float = 0.1
-    quantile: float = 0.5
-    fit_intercept: bool = True
+    p: float
+    epsilon: float
+    above: np.ndarray
+    below: np.ndarray
+
+    @classmethod
+    def of(cls, n, p, epsilon, quantile=0.5, C=1.0, weight=1.0):
+        cost = np.broadcast_to(np.asarray(C * np.asarray(weight), dtype=float), (n,))
+        return cls(p, epsilon, 2.0 * quantile * cost, 2.0 * (1.0 - quantile) * cost)
 
     @property
-    def sides(self):
-        """Sign, target and cost of the two dual rows of every row, one side after the other."""
-        q = self.quantile
-        return (
-            (1.0, self.y - self.epsilon, 2.0 * q * self.cost),
-            (-1.0, self.y + self.epsilon, 2.0 * (1.0 - q) * self.cost),
-        )
+    def hard(self):
+        return bool(np.isinf(self.above[0]))
 
-    def primal(self, w, b):
-        """P in extended precision; of an infinite cost without it."""
-        X, w = np.asarray(self.X, WIDE), np.asarray(w, WIDE)
-        residual = np.asarray(self.y, WIDE) - X @ w - WIDE(b)
-        value = WIDE(0.5) * (w @ w)
-        for sign, _, cost in self.sides:
-            slack = np.maximum(sign * residual - WIDE(self.epsilon), WIDE(0.0))
-            if np.isfinite(cost).all():
-                value += np.sum(np.asarray(cost, WIDE) * slack ** WIDE(self.p))
-        return float(value)
 
-    def dual(self, above, below):
-        """D of dual variables of the two sides, made balanced first."""
-        above, below = np.asarray(above, WIDE), np.asarray(below, WIDE)
-        if self.fit_intercept:
-            plus, minus = above.sum(), below.sum()
-            if min(plus, minus) == 0:
-                return 0.0
-            above, below = above * (min(plus, minus) / plus), below * (min(plus, minus) / minus)
-        w = (above - below) @ np.asarray(self.X, WIDE)
-        value = -WIDE(0.5) * (w @ w)
-        for alpha, (sign, target, cost) in zip((above, below), self.sides, strict=True):
-            value += sign * (alpha @ np.asarray(target, WIDE))
-            if self.p > 1 and np.isfinite(cost).all():
-                kept = alpha > 0
-                ratio = alpha[kept] / (WIDE(self.p) * cost[kept])
-                slack = np.exp(np.log(ratio) / (WIDE(self.p) - 1))
-                value -= (WIDE(self.p) - 1) / WIDE(self.p) * (alpha[kept] @ slack)
-        return float(value)
+@dataclass(frozen=True)
+class Optimum:
+    """A bracket of the optimal value, and predictions of the point at its upper end."""
 
-    def worst_residual(self, w, b):
-        """The largest ``|r|``."""
-        X, w = np.asarray(self.X, WIDE), np.asarray(w, WIDE)
-        return float(np.abs(np.asarray(self.y, WIDE) - X @ w - WIDE(b)).max())
+    upper: float
+    lower: float
+    predicted: np.ndarray
 
-    def optimum(self):
-        """P at the best point that Clarabel finds, w and b; of an infinite cost for a hard tube."""
-        w = cp.Variable(self.X.shape[1])
-        b = cp.Variable() if self.fit_intercept else 0.0
-        residual = self.y - self.X @ w - b
-        objective, constraints = 0.5 * cp.sum_squares(w), []
-        kept = np.flatnonzero(self.cost > 0)
-        for sign, _, cost in self.sides:
-            short = (sign * residual - self.epsilon)[kept]
-            if np.isinf(cost).any():
-                constraints.append(short <= 0)
-                continue
-            xi = cp.Variable(kept.size)
-            constraints += [xi >= short, xi >= 0]
-            if self.p == 1:
-                objective += cost[kept] @ xi
-            elif self.p == 2:
-                objective += cp.sum_squares(cp.multiply(np.sqrt(cost[kept]), xi))
-            else:
-                power = cp.Variable(kept.size)
-                shares = np.full(kept.size, 1.0 / self.p)
-                constraints.append(cp.PowCone3D(power, np.ones(kept.size), xi, shares))
-                objective += cost[kept] @ power
-        model = cp.Problem(cp.Minimize(objective), constraints)
-        options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
+    @property
+    def width(self):
+        return (self.upper - self.lower) / max(self.upper, 1e-300)
+
+
+def primal(K, coef, intercept, y, tube):
+    """P of given coefficients; a row outside a hard tube makes it infinite."""
+    f = K @ coef
+    return _primal(coef @ f, y - f - intercept, tube)
+
+
+def _primal(squared_norm, residual, tube):
+    out = [np.maximum(side * residual - tube.epsilon, 0) for side in (1, -1)]
+    if tube.hard:
+        return 0.5 * squared_norm if max(map(np.max, out)) <= 0 else np.inf
+    lost = sum(np.sum(c * xi**tube.p) for c, xi in zip((tube.above, tube.below), out, strict=True))
+    return 0.5 * squared_norm + lost
+
+
+def dual(K, above, below, y, tube):
+    """D of feasible dual variables of the two sides."""
+    coef = above - below
+    value = coef @ y - tube.epsilon * np.sum(above + below) - 0.5 * coef @ K @ coef
+    if tube.p > 1 and not tube.hard:
+        q = tube.p / (tube.p - 1)
+        for alpha, cost in ((above, tube.above), (below, tube.below)):
+            value -= np.sum(alpha * (alpha / (tube.p * cost)) ** (q - 1)) / q
+    return value
+
+
+def solve(K, y, tube, fit_intercept=True):
+    """The optimum, to a relative bracket of ``BRACKET`` or better."""
+    K, y = np.asarray(K, dtype=float), np.asarray(y, dtype=float)
+    best = None
+    for unit in (1.0, float(np.mean(np.abs(y - y.mean()))) or 1.0):
+        for tolerance in (1e-12, 1e-9):
+            found = _attempt(K, y, tube, fit_intercept, unit, tolerance)
+            if found is not None and (best is None or abs(found.width) < abs(best.width)):
+                best = found
+            if best is not None and abs(best.width) < 0.01 * BRACKET:
+                return best
+    if best is None or abs(best.width) > BRACKET:
+        raise NoOptimum(f"p={tube.p}: bracket {best and best.width}")
+    return best
+
+
+def _attempt(K, y, tube, fit_intercept, unit, tolerance):
+    """One conic solve in units of ``unit``; None where the solver gives nothing back."""
+    L, n, p = _factor(K), y.size, tube.p
+    u, b = cp.Variable(L.shape[1]), cp.Variable() if fit_intercept else 0.0
+    residual = y / unit - L @ u - b
+    objective, constraints = 0.5 * cp.sum_squares(u), []
+    for side, cost in ((1, tube.above), (-1, tube.below)):
+        if tube.hard:
+            constraints.append(side * residual <= tube.epsilon / unit)
+            continue
+        xi = cp.Variable(n)
+        constraints += [xi >= side * residual - tube.epsilon / unit, xi >= 0]
+        powers = xi
+        if p > 1:
+            powers = cp.Variable(n)
+            constraints.append(cp.PowCone3D(powers, np.ones(n), xi, np.full(n, 1.0 / p)))
+        objective += (cost * unit ** (p - 2)) @ powers
+    model = cp.Problem(cp.Minimize(objective), constraints)
+    options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), tolerance)
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.solve(solver="CLARABEL", max_iter=300, **options)
-        intercept = float(b.value) if self.fit_intercept else 0.0
-        return self.primal(w.value, intercept), np.asarray(w.value), intercept
+    except cp.error.SolverError:
+        return None
+    if tube.hard and model.status in ("infeasible", "infeasible_inaccurate"):
+        raise NoTube
+    if u.value is None or not np.all(np.isfinite(u.value)):
+        return None
+    intercept = unit * float(b.value) if fit_intercept else 0.0
+    predicted, squared_norm = unit * (L @ u.value) + intercept, unit**2 * (u.value @ u.value)
+    if tube.hard:  # feasible to the tolerance of the solver
+        upper = 0.5 * squared_norm
+        duals = [one.dual_value for one in constraints]
+    else:
+        upper = _primal(squared_norm, y - predicted, tube)
+        duals = [constraints[0].dual_value, constraints[3 if p > 1 else 2].dual_value]
+    candidates = [[unit * side for side in duals]]
+    if p > 1 and not tube.hard:
+        out = [np.maximum(s * (y - predicted) - tube.epsilon, 0) for s in (1, -1)]
+        costs = (tube.above, tube.below)
+        candidates.append([p * c * xi ** (p - 1) for c, xi in zip(costs, out, strict=True)])
+    lower = max(dual(K, *feasible(*one, tube, fit_intercept), y, tube) for one in candidates)
+    return Optimum(upper, lower, predicted)
 
 
-def noisy_line(n=60, d=4, seed=0, noise=0.5):
-    """X and targets of a noisy linear rule, with an offset and some outliers."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    y = X @ rng.normal(size=d) + 3.0 + noise * rng.standard_t(3, size=n)
-    return X, y
+def feasible(above, below, tube, fit_intercept):
+    """The nearby feasible point: at most one side of a row, within its bounds, balanced."""
+    above, below = np.maximum(above, 0), np.maximum(below, 0)
+    both = np.minimum(above, below)
+    above, below = above - both, below - both
+    if tube.p == 1:
+        above, below = np.minimum(above, tube.above), np.minimum(below, tube.below)
+    if fit_intercept:
+        least = min(above.sum(), below.sum())
+        above = above * (least / max(above.sum(), 1e-300))
+        below = below * (least / max(below.sum(), 1e-300))
+    return above, below

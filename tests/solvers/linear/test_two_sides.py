@@ -7,7 +7,7 @@ tests: linear/random_order.hpp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from regression_oracle import Regression, noisy_line
+from linear_regression_oracle import Regression, noisy_line
 
 from psvm import _core
 from psvm.mathematics.loss import PNormHinge
