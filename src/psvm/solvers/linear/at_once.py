@@ -41,7 +41,7 @@ def worth_solving_at_once(rows: Sequence[Any], problems: LinearProblems) -> bool
     if not isinstance(rows, ArrayBlocks) or not rows.in_memory or len(rows) != 1:
         return False
     n, d = rows.X.shape
-    if d > MAX_FACTORED or problems.feature_row is not None or problems.hard_margin:
+    if d > MAX_FACTORED or problems.hard_margin:
         return False
     entries = rows.X.nnz / n if sp.issparse(rows.X) else float(d)
     return not sample_pays(problems, n, d, entries)
@@ -70,6 +70,7 @@ def solve_at_once(
         problems.cost,
         np.ascontiguousarray(problems.signs),
         problems.target,
+        None if problems.feature_row is None else problems.feature_row.astype(np.int32),
         problems.loss.p,
         problems.fit_intercept,
         exact,
@@ -100,7 +101,7 @@ def solve_at_once(
         rows, alpha = solved["rows"][own], solved["alpha"][own]
         solutions.append(
             Solution(
-                partial(_everywhere, rows, alpha, n),
+                partial(_everywhere, rows, alpha, problems.codes.size),
                 certificate,
                 status,
                 max(n_iter, 1),
