@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.cli.show import show_facts
+from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.svr import PSVR
 
 Array = npt.NDArray[np.float64]
 
@@ -32,7 +34,8 @@ def new_regressor(
     """A LinearPSVR or a PSVR, not fitted.
 
     What is not given follows from the spread s of the target, so that a fit does not depend on the
-    unit: epsilon = 0.1 s and C = s^(2 - p), which are 0.1 and 1 for a target of variance 1.
+    unit: epsilon = 0.1 s and C = s^(2 - p), which are 0.1 and 1 for a target of variance 1. Of a
+    quantile other than 0.5 epsilon is 0: rows inside a tube are on neither side.
 
     Parameters
     ----------
@@ -43,15 +46,16 @@ def new_regressor(
     p, C, epsilon, quantile, **parameters
         As for PSVR; None if they were not given.
     """
-    from psvm import PSVR, LinearPSVR
-
     spread = spread_of(y)
+    quantile = 0.5 if quantile is None else quantile
+    if epsilon is None:
+        epsilon = EPSILON * spread if quantile == 0.5 else 0.0
     kind = LinearPSVR if linear else PSVR
     return kind(
         p=p,
         C=_cost_of(spread, p) if C is None else C,
-        epsilon=EPSILON * spread if epsilon is None else epsilon,
-        quantile=0.5 if quantile is None else quantile,
+        epsilon=epsilon,
+        quantile=quantile,
         **parameters,
     )
 

@@ -41,7 +41,7 @@ def fit(
             "--epsilon",
             callback=opt.not_negative,
             help="Regression: errors up to this cost nothing, in units of the target.",
-            show_default="a tenth of its standard deviation",
+            show_default="a tenth of its standard deviation; 0 of a quantile",
             rich_help_panel=opt.LEARNING,
         ),
     ] = None,
