@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm import _core
+from psvm.estimators.starts import HeadStart
 from psvm.search.folds import Array, ClassFold, FoldProblem
 from psvm.search.problem import EngineCells, SearchProblem
 
@@ -52,6 +53,14 @@ class ClassificationProblem(SearchProblem):
     def in_units(self, values: Array) -> Array:
         """Decision values, as they are."""
         return values
+
+    def values(self, model: Any, X: Any) -> Array:
+        """Decision values of the binary problems."""
+        return np.asarray(model._problem_decisions(X))
+
+    def start(self, head: HeadStart) -> HeadStart:
+        """The head start itself."""
+        return head
 
     def supports(self, problem: FoldProblem, values: Array, cell: int) -> npt.NDArray[np.bool_]:
         """Which training rows are support vectors, by the values of a whole fit for them."""

@@ -91,9 +91,7 @@ class ClassificationTask:
         return EncodedRows(
             weight=weight,
             model=self._model(class_weight),
-            fold=partial(
-                make_class_fold, class_weight=class_weight, y=labels.codes, weight=weight
-            ),
+            fold=partial(make_class_fold, class_weight=class_weight, y=labels.codes, weight=weight),
             problem=partial(
                 ClassificationProblem,
                 codes=labels.codes,

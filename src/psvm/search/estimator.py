@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators.callbacks import with_callbacks
-from psvm.estimators.svc import KernelParameter
+from psvm.estimators.kernel_machine import KernelParameter
 from psvm.search.base import PNormSearch, needs_model
 from psvm.search.calibration import Calibration
 from psvm.search.class_problem import ClassificationProblem

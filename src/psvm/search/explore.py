@@ -82,7 +82,12 @@ class Explorer:
                     f"or a `cv` whose held-out rows it is defined for."
                 )
             if self.fine < self.coarse:
-                self._solve(search, self.table.near_best(self.scorer.near(self.table.score[self.chosen])), self.fine, self._end)
+                self._solve(
+                    search,
+                    self.table.near_best(self.scorer.near(self.table.score[self.chosen])),
+                    self.fine,
+                    self._end,
+                )
         except SearchStopped as stopped:
             self.in_haste = True
             if not self.table.finished.any():
@@ -146,7 +151,8 @@ class Explorer:
         if head is None:
             model.fit(X, y, sample_weight=sample_weight)
         else:
-            model._fit_from(head, X, y, sample_weight, start=head)
+            start = self.problem.start(head)
+            model._fit_from(head, X, y, sample_weight, start=start)
         return model.set_params(max_time=None)
 
     def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:

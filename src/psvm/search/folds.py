@@ -111,9 +111,7 @@ class ClassFold(Fold):
             y = signs[self.codes].astype(np.float64)
             of_train = np.flatnonzero((y != 0.0) & (self.cost > 0.0))
             own = y[of_train]
-            found.append(
-                FoldProblem(self.train[of_train], of_train, own, own, self.cost[of_train])
-            )
+            found.append(FoldProblem(self.train[of_train], of_train, own, own, self.cost[of_train]))
         return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm.estimators.starts import HeadStart
 from psvm.mathematics.cached import cached_property
 from psvm.rows.given_rows import GivenRows
 from psvm.rows.kernel import Kernel
@@ -146,6 +147,14 @@ class SearchProblem:
 
     def in_units(self, values: Array) -> Array:
         """Values of the solver in the units of the answers."""
+        raise NotImplementedError
+
+    def values(self, model: Any, X: Any) -> Array:
+        """What a whole fit says of rows, one column per problem."""
+        raise NotImplementedError
+
+    def start(self, head: HeadStart) -> Any:
+        """Where the final fit begins."""
         raise NotImplementedError
 
     def supports(self, problem: FoldProblem, values: Array, cell: int) -> npt.NDArray[np.bool_]:

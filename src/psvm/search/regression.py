@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators import validation as check
-from psvm.estimators.linear_svr import LinearPSVR
 from psvm.estimators.svr import PSVR
 from psvm.estimators.targets import check_targets, encode_targets
 from psvm.search.folds import Array, Fold, Rows
@@ -55,8 +54,6 @@ class RegressionTask:
             "tol": search.tol,
             "n_jobs": search.n_jobs,
         }
-        if search.kernel == "linear":
-            return LinearPSVR(**shared)
         return PSVR(
             kernel=search.kernel,
             degree=search.degree,

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from psvm.estimators.callbacks import with_callbacks
-from psvm.estimators.svc import KernelParameter
+from psvm.estimators.kernel_machine import KernelParameter
 from psvm.search.base import PNormSearch
 from psvm.search.folds import Array
 from psvm.search.posed import PosedSearch

@@ -107,7 +107,7 @@ class RowSearch:
         seconds = time.perf_counter() - start
         if Status.MAX_TIME in model.status_:
             raise SearchStopped("stopped by max_time")
-        held_out, own = model._problem_decisions(test), model._problem_decisions(train)
+        held_out, own = searched.values(model, test), searched.values(model, train)
         for number, problem in enumerate(problems):
             answers.add(
                 slice(place, place + 1),

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm import _core
+from psvm.estimators.starts import HeadStart
+from psvm.estimators.target_starts import TargetHeadStart
 from psvm.estimators.targets import EncodedTargets
 from psvm.search.folds import Array, Fold, FoldProblem
 from psvm.search.problem import EngineCells, SearchProblem
@@ -53,6 +55,14 @@ class RegressionProblem(SearchProblem):
     def in_units(self, values: Array) -> Array:
         """Predictions in the unit of y."""
         return self.targets.scale * values + self.targets.centre
+
+    def values(self, model: Any, X: Any) -> Array:
+        """Predictions, in one column."""
+        return np.asarray(model.predict(X))[:, None]
+
+    def start(self, head: HeadStart) -> TargetHeadStart:
+        """The head start in the unit of y."""
+        return TargetHeadStart(self.targets.scale * head.coef[0])
 
     def supports(self, problem: FoldProblem, values: Array, cell: int) -> npt.NDArray[np.bool_]:
         """Which training rows are support vectors, by the predictions of a whole fit for them."""
