@@ -23,7 +23,6 @@ SEEN_THROUGH = {
     "cli/completion": "cli/test_start.py",
     "cli/files/columnar": "cli/test_data.py",
     "cli/files/columns": "cli/test_data.py",
-    "cli/files/kinds": "cli/test_messy_tables.py",
     "cli/files/matrices": "cli/test_data.py",
     "cli/files/survey": "cli/test_messy_tables.py",
     "cli/files/tables": "cli/test_formats.py",

@@ -73,8 +73,8 @@ def tune(
         typer.Option(
             "--scoring",
             metavar="NAME",
-            help="Score of scikit-learn, as roc_auc, or neg_mean_absolute_error of regression.",
-            show_default="accuracy; of regression R²",
+            help="Score of scikit-learn, as roc_auc or f1_macro, or of numbers r2.",
+            show_default="accuracy; of numbers r2, or the pinball loss of a quantile",
         ),
     ] = None,
     rule: Annotated[

@@ -19,9 +19,9 @@ from psvm.cli.tasks import Task
 
 Place = Callable[[int], str]
 
-# Whole numbers up to which nobody asks; up to which they are classes if each is there twice in the
-# mean; and from which they are surely amounts. Of 71 tables with whole classes the most were 26
-# (letters, of which each has 700 rows), of 22 with amounts the fewest 7 (marks of wine) and 28.
+# Different whole numbers up to which nobody asks; up to which they are classes if each is there
+# twice in the mean; and from which they are surely amounts. By these, all of 71 tables with classes
+# are taken for such, and of 22 tables with amounts all but two with marks (3 to 9, and 1 to 8).
 _TWO, _FEW, _MANY = 2, 20, 50
 # Whole classes beyond a few that are numbered without a gap, and have so many rows each.
 _ROWS_OF_A_CLASS = 10
