@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
+    from psvm.estimators.linear_svr import LinearPSVR
     from psvm.estimators.path import psvm_path
     from psvm.estimators.svc import PSVC
     from psvm.estimators.svr import PSVR
@@ -19,6 +20,7 @@ __all__ = [
     "PSVR",
     "PSVRCV",
     "LinearPSVC",
+    "LinearPSVR",
     "__version__",
     "load",
     "psvm_path",
@@ -33,6 +35,7 @@ _HOME = {
     "PSVR": "psvm.estimators.svr",
     "PSVRCV": "psvm.search",
     "LinearPSVC": "psvm.estimators.linear_svc",
+    "LinearPSVR": "psvm.estimators.linear_svr",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
     "save": "psvm.persistence.model_file",

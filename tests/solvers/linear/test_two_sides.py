@@ -125,7 +125,7 @@ def test_fewer_rows_than_features(p):
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0])
 def test_many_rows_begin_with_a_sample(p, epsilon, quantile, monkeypatch):
     """At p = 1 most rows are never iterated over: those further from the tube's edges."""
-    X, y = noisy_line(n=60_000, d=8, seed=4)
+    X, y = noisy_line(n=80_000, d=8, seed=4)
     problem = Regression(X, y, np.ones(y.size), p, epsilon, quantile)
     assert sample_pays(two_sides(problem), *X.shape, X.shape[1])
     rows_passed = []

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import Certificate
+from psvm.mathematics.certificate import Certificate, dot
 from psvm.mathematics.problem import LinearProblems
 from psvm.mathematics.rounding import power_error
 from psvm.rows.blocks import ArrayBlocks
@@ -95,7 +95,7 @@ def solve_at_once(
         *(solved[name] for name in ("w", "proof", "b", "status", "n_iter", "history")), strict=True
     )
     for t, (w, proof, b, ended, n_iter, history) in enumerate(everything):
-        certificate = pair_certificate(proof, b)
+        certificate = pair_certificate(proof, w, b)
         status = proved_status(Status[ended], certificate, budget.tol)
         own = slice(starts[t], starts[t + 1])
         rows, alpha = solved["rows"][own], solved["alpha"][own]
@@ -114,10 +114,15 @@ def solve_at_once(
     return solutions
 
 
-def pair_certificate(proof: tuple[float, float, float, float, float], b: float) -> Certificate:
+def pair_certificate(
+    proof: tuple[float, float, float, float, float], w: Array, b: float
+) -> Certificate:
     """What C++ has proved of coefficients and an alpha of their own, as a certificate."""
     primal, dual, measured, gap, stretch = proof
-    return Certificate(primal, dual, gap, b * stretch, stretch, measured)
+    squared_norm = dot(w, w) * stretch**2
+    return Certificate(
+        primal, dual, gap, b * stretch, stretch, measured, squared_norm=squared_norm
+    )
 
 
 def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:
