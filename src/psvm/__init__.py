@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
     from psvm.estimators.path import psvm_path
+    from psvm.estimators.quantiles import PSVRQuantiles, psvm_quantiles
     from psvm.estimators.svc import PSVC
     from psvm.estimators.svr import PSVR
     from psvm.persistence.model_file import load, save
@@ -19,9 +20,11 @@ __all__ = [
     "PSVR",
     "PSVRCV",
     "LinearPSVC",
+    "PSVRQuantiles",
     "__version__",
     "load",
     "psvm_path",
+    "psvm_quantiles",
     "save",
 ]
 
@@ -32,9 +35,11 @@ _HOME = {
     "PSVCCV": "psvm.search",
     "PSVR": "psvm.estimators.svr",
     "PSVRCV": "psvm.search",
+    "PSVRQuantiles": "psvm.estimators.quantiles",
     "LinearPSVC": "psvm.estimators.linear_svc",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
+    "psvm_quantiles": "psvm.estimators.quantiles",
     "save": "psvm.persistence.model_file",
 }
 
