@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
     from psvm.estimators.linear_svr import LinearPSVR
     from psvm.estimators.path import psvm_path
+    from psvm.estimators.quantiles import PSVRQuantiles, psvm_quantiles
     from psvm.estimators.svc import PSVC
     from psvm.estimators.svr import PSVR
     from psvm.persistence.model_file import load, save
@@ -21,9 +22,11 @@ __all__ = [
     "PSVRCV",
     "LinearPSVC",
     "LinearPSVR",
+    "PSVRQuantiles",
     "__version__",
     "load",
     "psvm_path",
+    "psvm_quantiles",
     "save",
 ]
 
@@ -34,10 +37,12 @@ _HOME = {
     "PSVCCV": "psvm.search",
     "PSVR": "psvm.estimators.svr",
     "PSVRCV": "psvm.search",
+    "PSVRQuantiles": "psvm.estimators.quantiles",
     "LinearPSVC": "psvm.estimators.linear_svc",
     "LinearPSVR": "psvm.estimators.linear_svr",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
+    "psvm_quantiles": "psvm.estimators.quantiles",
     "save": "psvm.persistence.model_file",
 }
 

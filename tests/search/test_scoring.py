@@ -6,19 +6,14 @@ from search_problems import halves
 from sklearn.metrics import get_scorer, make_scorer
 
 from psvm.search.board import FoldAnswers
-from psvm.search.folds import Fold
-from psvm.search.scoring import (
-    HeldOutScorer,
-    accepts_sample_weight,
-    class_decisions,
-    mean_of_splits,
-    values_among_all,
-)
+from psvm.search.class_scoring import ClassScorer, class_decisions, values_among_all
+from psvm.search.folds import ClassFold
+from psvm.search.scoring import accepts_sample_weight, mean_of_splits
 
 
 def fold_of(*classes):
     rows = np.arange(2)
-    return Fold(rows, rows, np.array(classes), np.zeros(2, dtype=np.int32), np.ones(2))
+    return ClassFold(rows, rows, np.array(classes), np.zeros(2, dtype=np.int32), np.ones(2))
 
 
 def test_values_among_all_pairs():
@@ -73,7 +68,7 @@ def answers_of(problem, seed=0):
 
 
 def scorer_of(problem, scorer, parameters=None):
-    return HeldOutScorer(
+    return ClassScorer(
         problem,
         scorer,
         problem.prepared[0].X,
@@ -81,6 +76,7 @@ def scorer_of(problem, scorer, parameters=None):
         parameters or {},
         decision_function_shape="ovr",
         symmetric=False,
+        quick=scorer is None,
     )
 
 

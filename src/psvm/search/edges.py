@@ -79,7 +79,7 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
         values = np.array([cell[name] for cell in params])
         value, own = values[chosen], np.ones(values.size, dtype=np.bool_)
         if name == "C":
-            own = _of_same_grid(values, np.array([cell["p"] for cell in params]), chosen)
+            own = _of_same_grid(values, np.array([cell.get("p", 1.0) for cell in params]), chosen)
         levels = np.unique(values[own])
         last = (name, value) in (("p", 1.0), ("epsilon", 0.0))
         if levels.size < 2 or value not in (levels[0], levels[-1]) or last:

@@ -3,8 +3,8 @@
 A Gram matrix is that of a width and of prepared rows, which all splits share or, behind a
 preprocessor, each has its own of. Widths come one after the other. The first thread that needs a
 matrix builds it, in a buffer that the last task of an earlier one has left, unless it is still
-there; where none is stored, no task waits. A task follows its path over p, C and epsilon in C++ without the
-interpreter's lock.
+there; where none is stored, no task waits. A task follows its path over p, C and epsilon in C++
+without the interpreter's lock.
 Solutions are remembered: a cell that is solved again starts from its own, and the final fit from
 the mean of the splits.
 """

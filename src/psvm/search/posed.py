@@ -59,9 +59,9 @@ def _hint_of_preprocessor(search: Any) -> Iterator[None]:
     except ValueError as error:
         if "X contains NaN" in str(error) or "could not convert string" in str(error):
             error.add_note(
-                f"{type(search).__name__}(preprocessor=...) takes tables with texts and missing values: give it a "
-                "ColumnTransformer with SimpleImputer, StandardScaler and OneHotEncoder, which is "
-                "fitted to the training rows of every split."
+                f"{type(search).__name__}(preprocessor=...) takes tables with texts and missing "
+                "values: give it a ColumnTransformer with SimpleImputer, StandardScaler and "
+                "OneHotEncoder, which is fitted to the training rows of every split."
             )
         raise
 
