@@ -21,7 +21,7 @@ from psvm.cli.tasks import Task, refuse_options_of_the_other
 from psvm.estimators.linear_svr import LinearPSVR
 from psvm.persistence import load, save
 
-TOLD = "psvm: regression: the target 'y' has 210 different whole numbers in 400 rows\n"
+TOLD = "psvm: regression: the target 'y' has 203 different whole numbers in 400 rows\n"
 
 
 def run(capfd, *words):
@@ -158,7 +158,7 @@ def test_numbers_can_be_asked_for_as_classes_and_back(tmp_path, capfd):
 def test_options_of_classes_are_refused(tmp_path, capfd, shared, words, told):
     fit = ["fit", shared / "train.csv", "-t", "y", "-o", tmp_path / "m.psvm", *words]
     line = fails(capfd, *fit, code=2)
-    assert f"{told}, and this is regression (the target has 210 different" in line
+    assert f"{told}, and this is regression (the target has 203 different" in line
     assert "say --task classification" in line
     assert told in fails(capfd, *fit, "--task", "regression", code=2)
     assert not (tmp_path / "m.psvm").exists()
@@ -221,7 +221,7 @@ def test_scores_are_those_of_scikit_learn(capfd, shared):
     assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, predicted))
     code, out, err = run(capfd, "evaluate", shared / "m.psvm", shared / "test.csv")
     assert (code, err) == (0, "")
-    assert re.search(r"evaluated on +42 rows\nR² +0\.\d{4}\nmean absolute error", out)
+    assert re.search(r"evaluated on +42 rows\nR² +0\.\d{4} *\nmean absolute error", out)
     assert "pinball" not in out
 
 

@@ -1,8 +1,10 @@
 """Regressors as files: psvm's own, ONNX, JSON and LIBSVM's text, alone and at the end of pipelines."""
 
+import copy
 import functools
 import shutil
 import subprocess
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -36,7 +38,7 @@ from psvm.persistence import (
     write_libsvm,
 )
 from psvm.persistence.soundness import check_sound
-from psvm.search import PSVRCV
+from psvm.search import PSVRCV, GridEdgeWarning
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "exponential")
 
@@ -70,7 +72,7 @@ def fitted_models():
         "selected": (make_pipeline(SelectKBest(f_regression, k=4), LinearPSVR()), X),
         "PSVRCV": (PSVRCV(ps=[1, 2], Cs=[1.0, 10.0], gammas=[0.1], epsilons=[1.0], cv=2), X),
         "PSVRCV prepared": (
-            PSVRCV(ps=[1], Cs=[1.0], gammas=[0.1], epsilons=[0, 5], cv=2,
+            PSVRCV(ps=[1, 2], Cs=[1.0], gammas=[0.1], epsilons=[5], cv=2,
                    preprocessor=StandardScaler()), X,
         ),
     }  # fmt: skip
@@ -82,7 +84,9 @@ NAMES = tuple(fitted_models())
 @functools.cache
 def fitted(name):
     model, X = fitted_models()[name]
-    return clone(model).fit(X, data()[1]), X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GridEdgeWarning)
+        return clone(model).fit(X, data()[1]), X
 
 
 # --- psvm's own format ---------------------------------------------------------------------------
@@ -121,7 +125,9 @@ def test_a_loaded_regressor_goes_on_where_it_was(name, tmp_path):
     model, X = fitted(name)
     save(model, tmp_path / "m.psvm")
     again = load(tmp_path / "m.psvm").fit(X, data()[1])
-    assert again.n_iter_[0] <= 2
+    assert again.n_iter_[0] == copy.deepcopy(model).fit(X, data()[1]).n_iter_[0]
+    if name == "PSVR warm":
+        assert again.n_iter_[0] < clone(model).fit(X, data()[1]).n_iter_[0]
 
 
 def test_several_outputs(tmp_path):
@@ -266,7 +272,8 @@ def test_skl2onnx(name):
 def test_libsvm_predicts_the_same(kernel, p, quantile, tmp_path):
     svm = pytest.importorskip("libsvm.svmutil", reason="pip install libsvm-official")
     X, y = data()
-    model = PSVR(p=p, C=10.0, quantile=quantile, kernel=kernel, coef0=0.25, degree=2).fit(X, y)
+    C = 0.01 if kernel == "sigmoid" else 10.0  # which is not definite: C large has no optimum
+    model = PSVR(p=p, C=C, quantile=quantile, kernel=kernel, coef0=0.25, degree=2).fit(X, y)
     write_libsvm(model, tmp_path / "m")
     theirs = svm.svm_load_model(str(tmp_path / "m"))
     found, _, _ = svm.svm_predict([], sp.csr_matrix(X), theirs, "-q")

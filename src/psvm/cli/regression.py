@@ -111,6 +111,7 @@ def regression_scores_of(y: Array, predicted: Array, quantile: float = 0.5) -> d
         ``quantile``, ``pinball``, the mean of quantile x error above and (1 - quantile) x error
         below, and ``below``, the share of the true numbers that are not above the prediction.
     """
+    below = float(np.mean(y <= predicted))
     # In units of the largest: squares of numbers beyond 1e154 have no float.
     unit = float(max(np.abs(y).max(), np.abs(predicted).max())) or 1.0
     y, predicted = y / unit, np.asarray(predicted, dtype=np.float64) / unit
@@ -126,7 +127,7 @@ def regression_scores_of(y: Array, predicted: Array, quantile: float = 0.5) -> d
         lost = np.where(error > 0, quantile * error, (quantile - 1.0) * error)
         found["quantile"] = float(quantile)
         found["pinball"] = unit * float(lost.mean())
-        found["below"] = float((error <= 0).mean())
+        found["below"] = below
     return found
 
 
