@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
+    from psvm.estimators.linear_svr import LinearPSVR
     from psvm.estimators.path import psvm_path
     from psvm.estimators.quantiles import PSVRQuantiles, psvm_quantiles
     from psvm.estimators.svc import PSVC
@@ -20,6 +21,7 @@ __all__ = [
     "PSVR",
     "PSVRCV",
     "LinearPSVC",
+    "LinearPSVR",
     "PSVRQuantiles",
     "__version__",
     "load",
@@ -37,6 +39,7 @@ _HOME = {
     "PSVRCV": "psvm.search",
     "PSVRQuantiles": "psvm.estimators.quantiles",
     "LinearPSVC": "psvm.estimators.linear_svc",
+    "LinearPSVR": "psvm.estimators.linear_svr",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
     "psvm_quantiles": "psvm.estimators.quantiles",

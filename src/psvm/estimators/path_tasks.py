@@ -34,7 +34,7 @@ class PathTask(Protocol):
         """A model with all parameters but p and C; its parameters are checked."""
 
     def checked(self, y: Any) -> npt.NDArray[Any]:
-        """y as an array."""
+        """Y as an array."""
 
     def unit(self, y: npt.NDArray[Any], weight: Array) -> float:
         """The unit of y, whose power ``2 - p`` is that of C."""
