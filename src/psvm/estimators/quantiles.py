@@ -25,7 +25,7 @@ from psvm.estimators.kernel_machine import (
 )
 from psvm.estimators.starts import KeptKernel
 from psvm.estimators.svr import PSVR
-from psvm.estimators.targets import encode_targets, refuse_several_targets
+from psvm.estimators.targets import refuse_several_targets, weights_for_all_targets
 from psvm.estimators.warn import warn_user
 from psvm.rows.given_rows import as_given
 
@@ -244,10 +244,8 @@ class PSVRQuantiles(KernelMachine):
             return None
         weight = check.check_weights(sample_weight, y.size)
         outermost = quantiles[np.argmax(np.abs(quantiles - 0.5))]
-        targets = encode_targets(
-            y, weight, self.C, self.epsilon, float(outermost), self.p, self.fit_intercept
-        )
-        return np.where(targets.cost > 0.0, weight, 0.0)
+        cost = [(self.p, self.C)]
+        return weights_for_all_targets(y, weight, cost, float(outermost), self.fit_intercept)
 
     def _store(self, found: Sequence[dict[str, Any]], quantiles: Array, X: Any) -> None:
         """Fitted attributes of all quantiles, from those of each."""

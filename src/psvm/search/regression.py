@@ -10,8 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators import validation as check
+from psvm.estimators.linear_svr import LinearPSVR
 from psvm.estimators.svr import PSVR
-from psvm.estimators.targets import check_targets, encode_targets
+from psvm.estimators.targets import (
+    check_targets,
+    encode_targets,
+    spread_of_targets,
+    weights_for_all_targets,
+)
 from psvm.search.folds import Array, Fold, Rows
 from psvm.search.grid import AskedGrid, Grid, check_epsilons, check_grid
 from psvm.search.target_problem import RegressionProblem
@@ -54,6 +60,8 @@ class RegressionTask:
             "tol": search.tol,
             "n_jobs": search.n_jobs,
         }
+        if search.kernel == "linear":
+            return LinearPSVR(**shared)
         return PSVR(
             kernel=search.kernel,
             degree=search.degree,
@@ -70,9 +78,7 @@ class RegressionTask:
 
     def spread(self, y: npt.NDArray[Any], weight: Array) -> float:
         """The standard deviation of the targets, 1 if they are all equal."""
-        share = weight / weight.sum()
-        deviation = float(np.sqrt(share @ (y - share @ y) ** 2))
-        return deviation if deviation > 0.0 else 1.0
+        return spread_of_targets(y, weight)
 
     def encoded(self, y: npt.NDArray[Any], weight: Array, grid: Grid) -> EncodedRows:
         """The targets in a unit of their own."""
@@ -94,18 +100,12 @@ class RegressionTask:
         )
 
     def _weights_for_all(self, y: npt.NDArray[Any], weight: Array, grid: Grid) -> Array:
-        """The weights for all cells: 0 for rows that some cell leaves out, because C is so small.
-
-        Refuses cells whose costs leave the range of numbers, before anything is solved.
-        """
-        for p in np.unique(grid.p):
-            costs = grid.C[grid.p == p]
-            for C in (costs.max(), costs.min()):
-                targets = encode_targets(
-                    y, weight, float(C), 0.0, self.search.quantile, p, self.search.fit_intercept
-                )
-                weight = np.where(targets.cost > 0.0, weight, 0.0)
-        return weight
+        """The weights for all cells: 0 for rows that some cell leaves out, because C is so small."""
+        own = [grid.C[grid.p == p] for p in np.unique(grid.p)]
+        ends = zip(np.unique(grid.p), own, strict=True)
+        costs = [(float(p), float(C)) for p, Cs in ends for C in (Cs.max(), Cs.min())]
+        search = self.search
+        return weights_for_all_targets(y, weight, costs, search.quantile, search.fit_intercept)
 
 
 def _make_fold(number: int, train: Rows, test: Rows, *, weight: Array) -> Fold:
