@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_regressor
 
 from psvm.persistence import to_json, to_onnx
 
@@ -79,7 +78,7 @@ def in_json(model, X):
 
 def expected_of(model, X):
     """The same by the model itself."""
-    if is_regressor(model):
+    if not hasattr(model, "classes_"):
         return {"prediction": model.predict(X)}
     found = {"label": model.predict(X)}
     for name, method in (("decision", "decision_function"), ("probabilities", "predict_proba")):

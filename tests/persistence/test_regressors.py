@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 from sklearn.svm import SVR
 
-from psvm import PSVR
+from psvm import PSVR, PSVRQuantiles
 from psvm.estimators.linear_svr import LinearPSVR
 from psvm.persistence import (
     ModelFileError,
@@ -58,6 +58,7 @@ def fitted_models():
     X, y = data()
     thin, _ = sparse()
     K = X @ X.T
+    crossing = PSVRQuantiles(quantiles=(0.9, 0.1, 0.5), C=1000.0)
     return {
         "PSVR": (PSVR(C=10.0), X),
         "PSVR warm": (PSVR(p=1.0, C=10.0, quantile=0.8, epsilon=0.0, warm_start=True), X),
@@ -65,6 +66,8 @@ def fitted_models():
         "PSVR precomputed": (PSVR(kernel="precomputed"), K),
         "PSVR flat": (PSVR(epsilon=1e4), X),
         "LinearPSVR": (LinearPSVR(C=10.0), X),
+        "quantiles": (crossing, X),
+        "linear quantiles": (PSVRQuantiles(quantiles=(0.25, 0.75), kernel="linear"), X),
         "LinearPSVR warm": (LinearPSVR(p=2, warm_start=True), thin),
         "pipeline": (make_pipeline(StandardScaler(), PSVR(p=2)), X),
         "transformed": (TransformedTargetRegressor(PSVR(), transformer=StandardScaler()), X),
@@ -148,6 +151,8 @@ SPOILT = [
     ("LinearPSVR", "coef_", lambda a: a[:-1]),
     ("LinearPSVR", "coef_", lambda a: a.astype(str)),
     ("LinearPSVR", "intercept_", lambda a: a * np.inf),
+    ("quantiles", "quantiles_", lambda a: a[:-1]),
+    ("quantiles", "quantiles_", lambda a: a[:0]),
     ("PSVRCV", "best_estimator_", lambda a: StandardScaler()),
     ("PSVRCV", "n_features_in_", lambda n: n + 1),
 ]
@@ -226,6 +231,20 @@ def test_tables_with_texts():
     assert "prediction_" in [one.name for one in graph.graph.input]
 
 
+def test_quantiles_do_not_cross_in_exports():
+    pytest.importorskip("onnxruntime")
+    model, X = fitted("quantiles")
+    new = X[:100] + 0.3 * np.random.default_rng(0).normal(size=(100, X.shape[1]))
+    raw = model._as_arrays().decisions(new)
+    assert (raw[:, 1] > raw[:, 0]).any()  # some do before they are sorted
+    for found in (in_onnx(model, new)["prediction"], in_json(model, new)["prediction"]):
+        assert (found[:, 1] <= found[:, 2]).all()
+        assert (found[:, 2] <= found[:, 0]).all()
+        np.testing.assert_allclose(found, model.predict(new), rtol=1e-9)
+    document = to_json(model)
+    assert (document["decision"], document["quantiles"]) == ("sorted values", [0.9, 0.1, 0.5])
+
+
 def test_what_a_reader_of_the_files_is_told():
     pytest.importorskip("onnx")
     model, X = fitted("PSVR")
@@ -249,7 +268,9 @@ def test_what_cannot_be_exported_is_told():
         to_json(PSVR(kernel=lambda a, b: a @ b.T).fit(X, y))
 
 
-@pytest.mark.parametrize("name", ["PSVR", "LinearPSVR", "pipeline", "PSVRCV", "PSVRCV prepared"])
+@pytest.mark.parametrize(
+    "name", ["PSVR", "LinearPSVR", "pipeline", "PSVRCV", "PSVRCV prepared", "quantiles"]
+)
 def test_skl2onnx(name):
     skl2onnx = pytest.importorskip("skl2onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
@@ -332,6 +353,8 @@ def test_libsvm_and_back(name, tmp_path):
 def test_what_libsvm_cannot_have_is_told(tmp_path):
     with pytest.raises(UnsupportedModelError, match="laplacian"):
         write_libsvm(fitted("PSVR sparse")[0], tmp_path / "m")
+    with pytest.raises(UnsupportedModelError, match="one for every quantile"):
+        write_libsvm(fitted("quantiles")[0], tmp_path / "m")
     with pytest.raises(UnsupportedModelError, match="no preprocessing"):
         write_libsvm(fitted("pipeline")[0], tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

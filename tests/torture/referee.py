@@ -198,6 +198,9 @@ def judge(stored: Stored, outcome: Outcome, name: str) -> None:
     if not claim < 1:  # nothing is claimed: D = 0 is a bound
         outcome.counts["no claim"] += 1
         return
+    if primal.value == 0:  # w = 0 without any slack: no model is better, and no kernel in it
+        outcome.counts["proved"] += 1
+        return
     least = _least_eigenvalue(problem.K)
     if least < -1e-9:
         _judge_stationary(stored, outcome, name, least)
@@ -208,9 +211,6 @@ def judge(stored: Stored, outcome: Outcome, name: str) -> None:
         return
     if not np.isfinite(primal.value):
         outcome.found("false certificate", f"{name}: gap {claim:.1e}, and P = {primal.value}")
-        return
-    if primal.value == 0:  # nothing is below
-        outcome.counts["proved"] += 1
         return
     bracket = Bracket(primal, _own_bound(stored))
     share = 1 - Real(claim) - SLACK

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sklearn.base import is_regressor
-
 from psvm.cli.errors import DataError, listed, not_there
 from psvm.cli.files.dates import DateFormat
 from psvm.cli.files.matrices import MatrixBlock
@@ -33,7 +31,7 @@ class Model:
     def __init__(self, estimator: Any, readings: Readings | None = None) -> None:
         self.estimator = estimator
         self.readings = readings or {}
-        self.regression = is_regressor(estimator)
+        self.regression = not hasattr(estimator, "classes_")
         self.classes = np.empty(0) if self.regression else np.asarray(estimator.classes_)
         names = getattr(estimator, "feature_names_in_", None)
         self.columns = None if names is None else [str(name) for name in names]

@@ -120,6 +120,8 @@ def evaluation(
     if not y:
         raise DataError(str(path), "there are no rows")
     truth, found = np.concatenate(y), np.concatenate(predicted)
+    if found.ndim == 2 and model.regression:
+        raise typer.BadParameter(f"{model_path} predicts several quantiles: one has scores")
     if model.regression:
         quantile = float(getattr(model.innermost, "quantile", 0.5))
         return {"task": "regression", **regression_scores_of(truth, found, quantile)}
@@ -200,7 +202,12 @@ def _predicted(model: Model, X: Any, *, proba: bool, decision: bool) -> pl.DataF
     names = [str(one) for one in model.classes.tolist()]
     empty = X.shape[0] == 0
     if model.regression:
-        numbers = np.empty(0) if empty else np.asarray(model.estimator.predict(X))
+        quantiles = getattr(model.innermost, "quantiles_", None)
+        names = [] if quantiles is None else [f"{one:g}" for one in quantiles]
+        shape = (0, len(names)) if names else (0,)
+        numbers = np.empty(shape) if empty else np.asarray(model.estimator.predict(X))
+        if names:
+            return pl.DataFrame(_by_name("prediction", names, numbers))
         return pl.DataFrame({"prediction": pl.Series(numbers, dtype=pl.Float64)})
     labels = model.classes[:0] if empty else model.estimator.predict(X)
     columns = {"prediction": pl.Series(labels.tolist(), dtype=_dtype(model.classes))}

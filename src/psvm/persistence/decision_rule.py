@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.quantiles import PSVRQuantiles
 from psvm.estimators.svc import PSVC
 from psvm.estimators.svr import PSVR
 from psvm.mathematics.multiclass import class_pairs
@@ -29,7 +31,7 @@ class DecisionRule:
 
     Attributes
     ----------
-    estimator : PSVC, LinearPSVC, PSVR or LinearPSVR
+    estimator : PSVC, LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles
         Where it comes from.
     operations : list of Operation
         Preprocessing of its own, in order.
@@ -37,7 +39,7 @@ class DecisionRule:
         Labels; the problems refer to them by number. None for a regressor.
     problems : list of (int, int or None)
         Class for which the decision value is positive, and the other one; None for all the rest.
-        Empty for a regressor, which has one problem.
+        Empty for a regressor, which has one problem, or one per quantile.
     model : KernelModel or LinearModel
         Their decision values on preprocessed rows; a LinearModel also for a linear kernel.
     scores_per_problem : bool
@@ -45,6 +47,9 @@ class DecisionRule:
         are pairs of three or more classes and it gives votes.
     probabilities : Probabilities or None
         Those of the classes, if the model knows them.
+    quantiles : ndarray or None
+        Those of a PSVRQuantiles: the smallest value is the prediction of the smallest quantile, and
+        so on.
     """
 
     estimator: Any
@@ -54,6 +59,7 @@ class DecisionRule:
     model: KernelModel | LinearModel
     scores_per_problem: bool
     probabilities: Probabilities | None = None
+    quantiles: npt.NDArray[np.float64] | None = None
 
     @property
     def pairwise(self) -> bool:
@@ -113,7 +119,7 @@ def exported_model_of(model: Any) -> ExportedModel:
     Parameters
     ----------
     model : estimator
-        PSVC, LinearPSVC, PSVR or LinearPSVR, a CalibratedClassifierCV of a classifier, a Pipeline
+        PSVC, LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, a CalibratedClassifierCV of a classifier, a Pipeline
         that ends with one of these, or a search (GridSearchCV, PSVCCV, PSVRCV) whose best estimator
         is one of them.
 
@@ -158,11 +164,11 @@ def exported_model_of(model: Any) -> ExportedModel:
 def _rule_of(steps: list[Step], probabilities: Probabilities | None) -> DecisionRule:
     *transformers, last = steps
     estimator = last.estimator
-    if not isinstance(estimator, PSVC | LinearPSVC | PSVR | LinearPSVR):
+    if not isinstance(estimator, PSVC | LinearPSVC | PSVR | LinearPSVR | PSVRQuantiles):
         raise last.refused(
             "cannot be exported. The last step must be a PSVC or a LinearPSVC, in "
-            "CalibratedClassifierCV or not, a PSVR or a LinearPSVR, at the end of a Pipeline or "
-            "the best of a search (PSVCCV, PSVRCV, GridSearchCV)."
+            "CalibratedClassifierCV or not, a PSVR, LinearPSVR or PSVRQuantiles, at the end of a "
+            "Pipeline or the best of a search (PSVCCV, PSVRCV, GridSearchCV)."
         )
     operations = operations_of(transformers)
     arrays = estimator._as_arrays()
@@ -170,8 +176,11 @@ def _rule_of(steps: list[Step], probabilities: Probabilities | None) -> Decision
         raise last.refused("whose kernel is a function cannot be exported; use a kernel by name.")
     linear = arrays.kernel.function == "linear"
     model = LinearModel(arrays.weights, arrays.intercept) if linear else arrays
-    if isinstance(estimator, PSVR | LinearPSVR):
-        return DecisionRule(estimator, operations, None, [], model, scores_per_problem=True)
+    if not isinstance(estimator, PSVC | LinearPSVC):
+        quantiles = getattr(estimator, "quantiles_", None)
+        return DecisionRule(
+            estimator, operations, None, [], model, scores_per_problem=True, quantiles=quantiles
+        )
     return _rule_of_classifier(estimator, operations, model, probabilities)
 
 

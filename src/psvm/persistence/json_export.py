@@ -45,7 +45,8 @@ def to_json(model: Any) -> dict[str, Any]:
         ``f_t(x) = intercept + sum_s coefficients[s] K(vectors[support[s]], x)``
 
         or ``intercept + <weights, x>`` where the problem has weights. A regressor has no
-        ``classes`` (null) and one problem, whose value is the prediction.
+        ``classes`` (null) and one problem, whose value is the prediction, or one for each of its
+        ``quantiles``.
     """
     exported = exported_model_of(model)
     found: dict[str, Any] = {
@@ -101,9 +102,13 @@ def _described(rule: DecisionRule) -> dict[str, Any]:
     found: dict[str, Any] = {
         "kernel": described_kernel(rule.model.kernel),
         "problems": _problems(rule),
-        "decision": "value" if rule.classes is None else _DECISIONS[several, rule.pairwise],
+        "decision": _DECISIONS[several, rule.pairwise],
         "scores": "problems" if rule.scores_per_problem else "classes",
     }
+    if rule.classes is None:
+        found["decision"] = "value" if rule.quantiles is None else "sorted values"
+    if rule.quantiles is not None:
+        found["quantiles"] = rule.quantiles.tolist()
     if isinstance(rule.model, KernelModel) and rule.model.kernel.of_features:
         found["vectors"] = rule.model.dense_vectors.tolist()
     if rule.probabilities is not None:
@@ -116,7 +121,7 @@ def _problems(rule: DecisionRule) -> list[dict[str, Any]]:
     model = rule.model
     found: list[dict[str, Any]] = [
         {"positive": positive, "negative": negative} for positive, negative in rule.problems
-    ] or [{}]
+    ] or [{} for _ in model.intercept]
     for problem, intercept in zip(found, model.intercept, strict=True):
         problem["intercept"] = float(intercept)
     if isinstance(model, LinearModel):

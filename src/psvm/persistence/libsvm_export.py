@@ -72,6 +72,11 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
             "LIBSVM decides between pairs of classes; a model fitted with multi_class='ovr' cannot "
             "be written. Fit it with multi_class='ovo'."
         )
+    if rule.quantiles is not None:
+        raise UnsupportedModelError(
+            "LIBSVM's regressors predict one number for a row, and PSVRQuantiles one for every "
+            "quantile. Fit a PSVR with quantile=... for each, or export to ONNX or JSON."
+        )
     labels = None if rule.classes is None else _whole_numbers(rule.classes, number_classes)
     kernel_model = _as_kernel_model(rule)
     name = str(kernel_model.kernel.function)

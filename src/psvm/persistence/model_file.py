@@ -39,8 +39,8 @@ def save(
     Parameters
     ----------
     model : estimator
-        PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV, or a Pipeline, ColumnTransformer,
-        GridSearchCV, CalibratedClassifierCV and the like around them, fitted or not. Callbacks are not saved.
+        PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV, PSVRQuantiles, or a Pipeline,
+        ColumnTransformer, GridSearchCV, CalibratedClassifierCV and the like around them, fitted or not. Callbacks are not saved.
     path : path-like
         The file; by custom its name ends in ``.psvm``.
     trusted : sequence of type, default=()

@@ -53,8 +53,8 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, a PSVR
-        or a LinearPSVR, at the end of a Pipeline or as the best of a search. The error for a step that has no place in a
+        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, a PSVR,
+        LinearPSVR or PSVRQuantiles, at the end of a Pipeline or as the best of a search. The error for a step that has no place in a
         graph lists those that have.
     dtype : {"float32", "float64"}, default="float32"
         Type of the rows and of the decision values or predictions.
@@ -78,7 +78,7 @@ def to_onnx(
         ``decision`` of shape (n,) for two classes, (n, n_classes) or (n, n_pairs), as
         :meth:`decision_function` gives it; and, for PSVCCV and CalibratedClassifierCV (which has no
         decisions), ``probabilities`` of shape (n, n_classes). Of a regressor ``prediction`` alone,
-        of shape (n,).
+        of shape (n,), or (n, n_quantiles) of PSVRQuantiles.
 
     Notes
     -----
@@ -183,10 +183,17 @@ def model_outputs(
     for operation in exported.operations:
         rows = operation.onnx(graph, rows)
     if exported.classes is None:
-        value = _rule_values(graph, exported.rules[0], rows, not exported.operations)
-        value = graph.op("Squeeze", value, graph.integers([1]))
+        rule = exported.rules[0]
+        value = _rule_values(graph, rule, rows, not exported.operations)
+        shape: list[str | int] = ["n"]
+        if rule.quantiles is None:
+            value = graph.op("Squeeze", value, graph.integers([1]))
+        else:
+            ranks = np.argsort(np.argsort(rule.quantiles)).tolist()
+            value = graph.columns(graph.ascending(value, len(ranks)), ranks)
+            shape = ["n", len(ranks)]
         graph.cast(value, graph.dtype, output=called["prediction"])
-        return [info(called["prediction"], kind, ["n"])]
+        return [info(called["prediction"], kind, shape)]
     k = exported.classes.size
     parts = [_rule_outputs(graph, rule, rows, not exported.operations) for rule in exported.rules]
     classes, label_type = _labels(graph, exported.classes)
@@ -269,7 +276,11 @@ def _properties(exported: ExportedModel, one_by_one: bool) -> dict[str, str]:
     own = rule.estimator
     found = {"estimator": type(own).__name__, "p": repr(float(own.p)), "C": repr(float(own.C))}
     if exported.classes is None:
-        found |= {"epsilon": repr(float(own.epsilon)), "quantile": repr(float(own.quantile))}
+        found["epsilon"] = repr(float(own.epsilon))
+        if rule.quantiles is None:
+            found["quantile"] = repr(float(own.quantile))
+        else:
+            found["quantiles"] = json.dumps(rule.quantiles.tolist())
     else:
         found["classes"] = json.dumps([str(label) for label in exported.classes.tolist()])
     if isinstance(rule.model, KernelModel):

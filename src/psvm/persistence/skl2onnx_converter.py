@@ -9,6 +9,7 @@ import numpy as np
 
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.quantiles import PSVRQuantiles
 from psvm.estimators.svc import PSVC
 from psvm.estimators.svr import PSVR
 from psvm.persistence.decision_rule import exported_model_of
@@ -22,7 +23,7 @@ def register_skl2onnx() -> None:
     """Teach skl2onnx the estimators of psvm, for this process.
 
     After it ``skl2onnx.to_onnx`` and ``convert_sklearn`` take pipelines that end with PSVC,
-    LinearPSVC, PSVR or LinearPSVR, or with PSVCCV or PSVRCV, whose ``preprocessor`` they convert
+    LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, or with PSVCCV or PSVRCV, whose ``preprocessor`` they convert
     like a step. Outputs are ``label``, ``decision`` and, of PSVCCV, ``probabilities``, of
     regressors ``prediction``, with the nodes of
     :func:`psvm.persistence.to_onnx`: computed in float64, or as the option
@@ -44,7 +45,7 @@ def register_skl2onnx() -> None:
             "psvm.persistence.to_onnx exports models without it.",
             name=error.name,
         ) from error
-    for kind in (PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV):
+    for kind in (PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV, PSVRQuantiles):
         skl2onnx.update_registered_converter(
             kind,
             f"Psvm{kind.__name__}",
@@ -77,7 +78,9 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     exported = exported_model_of(model)
     number = type(guess_tensor_type(inputs[0].type))
     if exported.classes is None:
-        operator.outputs.append(scope.declare_local_variable("prediction", number([None])))
+        quantiles = exported.rules[0].quantiles
+        shape = [None] if quantiles is None else [None, quantiles.size]
+        operator.outputs.append(scope.declare_local_variable("prediction", number(shape)))
         return list(operator.outputs)
     rule, k = exported.rules[0], exported.classes.size
     labels = {"i": Int64TensorType, "u": Int64TensorType, "f": DoubleTensorType}

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from psvm.estimators.linear_starts import LinearTargetStart
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.quantiles import PSVRQuantiles
 from psvm.estimators.starts import LinearWarmStart, WarmStart
 from psvm.estimators.svc import PSVC
 from psvm.estimators.svr import PSVR
@@ -69,6 +70,8 @@ def check_sound(kind: type, state: State, where: str) -> None:
             _check_search(state)
         elif "dual_coef_" in state and issubclass(kind, PSVR):
             _check_kernel_regressor(state)
+        elif "dual_coef_" in state and issubclass(kind, PSVRQuantiles):
+            _check_quantiles(state)
         elif "coef_" in state and issubclass(kind, LinearPSVR):
             _check(_is_real_array(state["coef_"], (_features(state),)), "coef_")
             _check(_is_real_array(state["intercept_"], (1,)), "intercept_")
@@ -122,6 +125,12 @@ def _check_kernel_classifier(state: State) -> None:
 
 def _check_kernel_regressor(state: State) -> None:
     _check_sums(state, problems=1, rows=1, groups=1)
+
+
+def _check_quantiles(state: State) -> None:
+    quantiles = state["quantiles_"]
+    _check(quantiles.size > 0 and _is_real_array(quantiles, (quantiles.size,)), "quantiles_")
+    _check_sums(state, problems=quantiles.size, rows=quantiles.size, groups=1)
 
 
 def _check_sums(state: State, problems: int, rows: int, groups: int) -> None:
