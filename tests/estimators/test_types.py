@@ -44,6 +44,7 @@ def test_fit_returns_its_own_type(tmp_path):
         "psvm.estimators.linear_svc.LinearPSVC",
         "psvm.estimators.linear_svc.LinearPSVC",
         "psvm.search.estimator.PSVCCV",
+        "psvm.search.regressor.PSVRCV",
         "int | None",
     ], found.stdout + found.stderr
     errors = [line for line in lines if "error" in line and line.startswith("snippet.py")]

@@ -105,8 +105,8 @@ def psvm_path(
     X_val, y_val : array-like, default=None
         Validation rows and their labels or targets, on which every model is scored.
     scoring : str, callable or None, default=None
-        How to score them, as scikit-learn's ``check_scoring`` reads it; None is the accuracy, or r2 in
-        regression.
+        How to score them, as scikit-learn's ``check_scoring`` reads it; None is the accuracy, or in
+        regression r2.
     tol : float, default=1e-4
         Relative duality gap at which a problem is solved.
     max_iter : int, default=-1

@@ -100,7 +100,7 @@ class RegressionTask:
         )
 
     def _weights_for_all(self, y: npt.NDArray[Any], weight: Array, grid: Grid) -> Array:
-        """The weights for all cells: 0 for rows that some cell leaves out, because C is so small."""
+        """The weights for all cells: 0 for rows that the smallest C of some p leaves out."""
         own = [grid.C[grid.p == p] for p in np.unique(grid.p)]
         ends = zip(np.unique(grid.p), own, strict=True)
         costs = [(float(p), float(C)) for p, Cs in ends for C in (Cs.max(), Cs.min())]
