@@ -426,6 +426,9 @@ class SelectionDisplay:
             ax.set_xticks(range(len(names)), names)
         elif x != "p" and at[0] > 0:
             ax.set_xscale("log")
+            if x == "epsilon":  # of less than two decades, whose minor ticks would run together
+                ax.set_xticks(at, [f"{value:.3g}" for value in at])
+                ax.minorticks_off()
         else:
             label_ticks(
                 ax, "x", at, [name for name, there in zip(names, known, strict=True) if there]
