@@ -354,7 +354,7 @@ def test_a_report_without_a_test_has_the_rows_held_out(tmp_path, capfd, shared):
     assert "R², rows held out" in page
     search = load(model)
     y = diabetes()[:400]["y"].to_numpy()
-    scores = regression_scores_of(y, np.asarray(search.cross_val_decision_).ravel())
+    scores = regression_scores_of(y, search.cross_val_prediction_)
     assert f"{scores['r2']:.4f}" in page
 
 

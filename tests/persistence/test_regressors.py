@@ -74,6 +74,7 @@ def fitted_models():
         "grid": (GridSearchCV(PSVR(), {"C": [1.0, 10.0]}, cv=2, scoring="neg_mean_absolute_error"), X),
         "selected": (make_pipeline(SelectKBest(f_regression, k=4), LinearPSVR()), X),
         "PSVRCV": (PSVRCV(ps=[1, 2], Cs=[1.0, 10.0], gammas=[0.1], epsilons=[1.0], cv=2), X),
+        "PSVRCV quantile": (PSVRCV(ps=[1], Cs=[1.0, 10.0], gammas=[0.1], quantile=0.9, cv=2), X),
         "PSVRCV prepared": (
             PSVRCV(ps=[1, 2], Cs=[1.0], gammas=[0.1], epsilons=[5], cv=2,
                    preprocessor=StandardScaler()), X,

@@ -173,10 +173,9 @@ def _numbers_judged(tuned: Fitted, search: Any, rows: Split) -> dict[str, Any]:
     """What the template shows of predicted numbers."""
     if rows.test is not None:
         y, predicted = rows.test.y, np.asarray(tuned.model.predict(rows.test.X))
-        scores = regression_scores_of(y, predicted, search.quantile)
     else:
-        y, predicted = rows.train.y, np.asarray(search.cross_val_decision_)
-        scores = regression_scores_of(y, predicted, search.quantile)
+        y, predicted = rows.train.y, np.asarray(search.cross_val_prediction_)
+    scores = regression_scores_of(y, predicted, search.quantile)
     where = _where(rows)
     return {
         "cards": [

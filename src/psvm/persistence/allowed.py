@@ -208,8 +208,9 @@ def _with_inner_modules(name: str) -> Iterator[Any]:
 def _function_names() -> frozenset[str]:
     """Score functions: those behind scikit-learn's named scorers, and some that rank features."""
     from sklearn import feature_selection
-    from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.metrics import get_scorer, get_scorer_names, mean_pinball_loss
 
     functions = [get_scorer(name)._score_func for name in get_scorer_names()]
+    functions.append(mean_pinball_loss)  # which has no name, because it needs a quantile
     functions += [getattr(feature_selection, name) for name in _SCORE_FUNCTIONS]
     return frozenset(name_of(function) for function in functions)
