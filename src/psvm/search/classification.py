@@ -66,6 +66,9 @@ class ClassificationTask:
             **shared,
         )
 
+    def refuse(self, y: Any) -> None:
+        """Nothing: what is no label is told so."""
+
     def checked(self, y: npt.NDArray[Any], weight: Array) -> npt.NDArray[Any]:
         """Labels of two classes at least."""
         encode_labels(y, weight, self.search.class_weight, 1.0)

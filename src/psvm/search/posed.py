@@ -82,6 +82,7 @@ def pose(
     ``end`` is when ``max_time`` is over, by ``time.monotonic``; ``on_rows`` hears which rows the
     preprocessor begins with.
     """
+    task.refuse(y)
     given = X
     if search.preprocessor is None:
         with _hint_of_preprocessor(search):

@@ -15,6 +15,7 @@ from psvm.estimators.svr import PSVR
 from psvm.estimators.targets import (
     check_targets,
     encode_targets,
+    refuse_several_targets,
     spread_of_targets,
     weights_for_all_targets,
 )
@@ -69,6 +70,10 @@ class RegressionTask:
             cache_size=search.cache_size,
             **shared,
         )
+
+    def refuse(self, y: Any) -> None:
+        """Several targets for each row."""
+        refuse_several_targets(y)
 
     def checked(self, y: npt.NDArray[Any], weight: Array) -> npt.NDArray[Any]:
         """Targets as float64, some of them with a weight."""

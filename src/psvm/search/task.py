@@ -63,6 +63,9 @@ class Task(Protocol):
     def model(self) -> Any:
         """The estimator of one cell but for the cell's parameters."""
 
+    def refuse(self, y: Any) -> None:
+        """Refuse what is clearly for another estimator, with a word about which."""
+
     def checked(self, y: npt.NDArray[Any], weight: Array) -> npt.NDArray[Any]:
         """y, unless this task is not for it; before anything is computed."""
 
