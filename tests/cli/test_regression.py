@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -420,3 +421,23 @@ def test_models_made_in_python_predict_numbers(tmp_path, capfd, shared):
     words = ["evaluate", tmp_path / "m.psvm", shared / "test.csv", "-t", "y", "--json"]
     code, out, _ = run(capfd, *words)
     assert (code, json.loads(out)["rows"]) == (0, 42)
+
+
+# --- documentation -------------------------------------------------------------------------------
+
+
+def test_the_documentation_shows_what_is_printed(tmp_path, monkeypatch, capfd):
+    page = (Path(__file__).parents[2] / "docs" / "regression.md").read_text()
+    section = page[page.index("## From the command line") :]
+    command, shown = re.search(r"    \$ psvm (.*)\n((?:    .*\n)+)", section).groups()
+    load_diabetes(as_frame=True).frame.to_csv(tmp_path / "diabetes.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capfd, *command.split())
+    assert code == 0
+    found = [" ".join(line.split()) for line in (err + out).splitlines()]
+    for line, printed in zip(shown.splitlines(), found, strict=True):
+        line = " ".join(line.split())
+        if line.startswith("certificate"):  # the last digits are the machine's
+            line, printed = (re.sub(r"\S+e-\d+", "", one) for one in (line, printed))
+        if not line.startswith("fit "):
+            assert printed == line

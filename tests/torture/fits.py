@@ -255,6 +255,8 @@ def check_failing_refit(
     spoiled = np.array(case.data.values)
     how = int(rng.integers(4))
     y, weight = case.data.y, case.data.sample_weight
+    if case.estimator in REGRESSORS and callable(case.parameters.get("kernel")) and how == 0:
+        how = 3  # where all targets are inside the tube, a callable sees no row at all
     if how == 0:
         # A callable never sees a row of weight 0.
         counts = np.flatnonzero(np.ones(len(y)) if weight is None else np.asarray(weight) > 0.0)
