@@ -44,7 +44,9 @@ def test_a_fit_that_is_cut_short_does_not_look_like_success(tmp_path, noise):
     code, out, err = psvm("fit", noise, "-o", model, "-C", "100", "--max-time", "8", "--p", "1")
     assert code == 3
     task, told, end = err.splitlines()
-    assert task == "psvm: classification: the target 'y' has 2 different whole numbers in 60,000 rows"
+    assert (
+        task == "psvm: classification: the target 'y' has 2 different whole numbers in 60,000 rows"
+    )
     assert told.startswith("psvm: the fit of 60,000 rows will take about ")
     for part in ("--approximate 300", "--linear", "--max-time 8 will end it before"):
         assert part in told

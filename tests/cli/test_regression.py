@@ -75,8 +75,8 @@ def test_the_summary_and_its_json(tmp_path, capfd, shared):
     words = ["fit", shared / "train.csv", "-t", "y", "-o", tmp_path / "m.psvm", "--test-size", ".2"]
     code, out, err = run(capfd, *words)
     assert (code, err) == (0, TOLD)
-    for part in ("320 rows, 10 columns, target 25 to 346", "regressor", "PSVR(p=1.5, C=", "epsilon=",
-                 "quantile=0.5", "relative duality gap", "training R²", "tested on", "80 rows",
+    for part in ("320 rows, 10 columns, target 25 to 346", "regressor", "PSVR(p=1.5, C=",
+                 "epsilon=", "quantile=0.5", "relative duality gap", "training R²", "tested on", "80 rows",
                  "mean absolute error", "root mean squared error"):  # fmt: skip
         assert part in out
     assert "class" not in out
@@ -118,7 +118,7 @@ def test_a_fit_does_not_depend_on_the_unit():
     y = np.random.default_rng(0).normal(size=50)
     for unit in (1e-9, 1.0, 1e9):
         model = new_regressor(unit * y, linear=False, p=1.5, C=None, epsilon=None, quantile=None)
-        assert model.C == pytest.approx(spread_of(y) ** 0.5 * unit**0.5)
+        assert model.get_params()["C"] == pytest.approx(spread_of(y) ** 0.5 * unit**0.5)
         assert model.epsilon == pytest.approx(0.1 * spread_of(y) * unit)
     assert new_regressor(1e80 * y, linear=True, p=200, C=None, epsilon=1, quantile=0.2).C > 0
 
@@ -169,7 +169,9 @@ def test_options_of_numbers_are_refused_for_classes(tmp_path, capfd):
     (tmp_path / "d.csv").write_text("x,y\n1,a\n2,b\n")
     words = [tmp_path / "d.csv", "-t", "y", "-o", tmp_path / "m.psvm"]
     line = fails(capfd, "fit", *words, "--epsilon", "0.1", code=2)
-    assert "--epsilon is for regression, and this is classification (the target holds texts)" in line
+    assert (
+        "--epsilon is for regression, and this is classification (the target holds texts)" in line
+    )
     assert "--epsilons is for regression" in fails(capfd, "tune", *words, "--epsilons", "0", code=2)
     both = ["--quantile", ".9", "--class-weight", "balanced"]
     assert "leave one out" in fails(capfd, "fit", *words, *both, code=2)
@@ -287,7 +289,9 @@ def test_messy_targets(tmp_path, capfd):
     words = [tmp_path / "hole.csv", "-t", "price"]
     line = "line 61, column 'price': the target is missing: fill it in, or remove the row"
     assert line in fails(capfd, "fit", *words, "-o", model)
-    assert "line 61, column 'price': the target is missing" in fails(capfd, "evaluate", model, *words)
+    assert "line 61, column 'price': the target is missing" in fails(
+        capfd, "evaluate", model, *words
+    )
 
 
 # --- info and export -----------------------------------------------------------------------------

@@ -123,7 +123,10 @@ def test_targets_to_evaluate_with_are_read_as_those_of_the_fit():
         return f"line {row + 2}"
 
     values = pl.Series("y", ["1.473,44 €", "12,5 €"])
-    assert known_numbers(values, NumberFormat(",", ".", "€"), place, "f").tolist() == [1473.44, 12.5]
+    assert known_numbers(values, NumberFormat(",", ".", "€"), place, "f").tolist() == [
+        1473.44,
+        12.5,
+    ]
     with pytest.raises(DataError, match=r"line 2, column 'y': the model expects a number, not"):
         known_numbers(values, PLAIN, place, "f")
     with pytest.raises(DataError, match="line 3, column 'y': the target is missing"):

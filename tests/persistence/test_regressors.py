@@ -1,4 +1,4 @@
-"""Regressors as files: psvm's own, ONNX, JSON and LIBSVM's text, alone and at the end of pipelines."""
+"""Regressors as files: psvm's own, ONNX, JSON and LIBSVM's text, alone and in pipelines."""
 
 import copy
 import functools
@@ -55,7 +55,7 @@ def sparse():
 
 
 def fitted_models():
-    X, y = data()
+    X, _ = data()
     thin, _ = sparse()
     K = X @ X.T
     crossing = PSVRQuantiles(quantiles=(0.9, 0.1, 0.5), C=1000.0)
@@ -71,7 +71,7 @@ def fitted_models():
         "LinearPSVR warm": (LinearPSVR(p=2, warm_start=True), thin),
         "pipeline": (make_pipeline(StandardScaler(), PSVR(p=2)), X),
         "transformed": (TransformedTargetRegressor(PSVR(), transformer=StandardScaler()), X),
-        "grid": (GridSearchCV(PSVR(), {"C": [1.0, 10.0]}, cv=2, scoring="neg_mean_absolute_error"), X),
+        "grid": (GridSearchCV(PSVR(), {"C": [1.0, 10.0]}, cv=2, scoring="max_error"), X),
         "selected": (make_pipeline(SelectKBest(f_regression, k=4), LinearPSVR()), X),
         "PSVRCV": (PSVRCV(ps=[1, 2], Cs=[1.0, 10.0], gammas=[0.1], epsilons=[1.0], cv=2), X),
         "PSVRCV quantile": (PSVRCV(ps=[1], Cs=[1.0, 10.0], gammas=[0.1], quantile=0.9, cv=2), X),
@@ -332,7 +332,9 @@ def test_what_svm_train_wrote_is_read(kind, tmp_path):
     np.testing.assert_allclose(np.loadtxt(tmp_path / "out"), model.predict(X), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["PSVR", "PSVR warm", "PSVR precomputed", "PSVR flat", "LinearPSVR"])
+@pytest.mark.parametrize(
+    "name", ["PSVR", "PSVR warm", "PSVR precomputed", "PSVR flat", "LinearPSVR"]
+)
 def test_libsvm_and_back(name, tmp_path):
     model, X = fitted(name)
     write_libsvm(model, tmp_path / "m")

@@ -80,10 +80,8 @@ def _scale(rng: np.random.Generator) -> float:
 
 def _epsilon(rng: np.random.Generator, spread: float) -> float:
     """The tube, mostly as narrow or wide as the targets are spread."""
-    return float(
-        one_of(rng, 0.1, 0.0, spread * log_uniform(rng, -3, 0.5), spread * log_uniform(rng, -14, 3),
-               weights=[2, 3, 6, 1])  # fmt: skip
-    )
+    usual, any_size = spread * log_uniform(rng, -3, 0.5), spread * log_uniform(rng, -14, 3)
+    return float(one_of(rng, 0.1, 0.0, usual, any_size, weights=[2, 3, 6, 1]))
 
 
 def _cost(rng: np.random.Generator, spread: float, p: float) -> float:

@@ -1,4 +1,4 @@
-"""The referee of regressions lets true certificates pass and catches false ones, planted by hand."""
+"""The referee of regressions: true certificates pass, false ones, planted by hand, are caught."""
 
 import copy
 import warnings

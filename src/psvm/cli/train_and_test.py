@@ -338,7 +338,9 @@ def show_fit(fitted: Fitted, path: Path) -> None:
     features = f" on {approximate} kernel features" if approximate else ""
     regression = facts["task"] == Task.regression
     kind = "regressor" if regression else "classifier"
-    learned = f"target {described_spread(facts)}" if regression else f"{len(facts['classes'])} classes"
+    learned = (
+        f"target {described_spread(facts)}" if regression else f"{len(facts['classes'])} classes"
+    )
     show_facts(
         {
             "data": f"{rows}, {learned}",

@@ -119,9 +119,9 @@ def exported_model_of(model: Any) -> ExportedModel:
     Parameters
     ----------
     model : estimator
-        PSVC, LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, a CalibratedClassifierCV of a classifier, a Pipeline
-        that ends with one of these, or a search (GridSearchCV, PSVCCV, PSVRCV) whose best estimator
-        is one of them.
+        PSVC, LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, a CalibratedClassifierCV of a
+        classifier, a Pipeline that ends with one of these, or a search (GridSearchCV, PSVCCV,
+        PSVRCV) whose best estimator is one of them.
 
     Returns
     -------

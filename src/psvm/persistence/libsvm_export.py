@@ -37,10 +37,10 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
     """Write a model in LIBSVM's text format, atomically.
 
     Predictions do not depend on p, epsilon or the quantile, so models of any can be written: those
-    of a regressor are a sum over support vectors, and its type is epsilon_svr. LIBSVM's decision values
-    equal ``decision_function`` (of all pairs, for three or more classes). It predicts the same
-    labels but for rows whose classes tie in votes: LIBSVM then takes the first of them, psvm the
-    one with the larger sum of decision values.
+    of a regressor are a sum over support vectors, and its type is epsilon_svr. LIBSVM's decision
+    values equal ``decision_function`` (of all pairs, for three or more classes). It predicts the
+    same labels but for rows whose classes tie in votes: LIBSVM then takes the first of them, psvm
+    the one with the larger sum of decision values.
 
     Parameters
     ----------

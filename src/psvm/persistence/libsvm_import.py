@@ -85,9 +85,10 @@ class _Reader:
         if self._head["svm_type"][0] in _REGRESSORS:
             if k != 2 or total < 0:
                 raise self._wrong(f"a regressor has nr_class 2, got {k}")
-            (rho,) = self._floats("rho", 1)
+            (rho_of_all,) = self._floats("rho", 1)
             coef, vectors = self._read_vectors(2, total)
-            return _regressor(kernel, rho, coef, self._placed(vectors, kernel, n_features))
+            placed = self._placed(vectors, kernel, n_features)
+            return _regressor(kernel, rho_of_all, coef, placed)
         if k < 2 or total < 0:
             raise self._wrong(f"expected at least two classes, got nr_class {k}")
         labels, counts = self._integers("label", k), self._integers("nr_sv", k)

@@ -40,7 +40,8 @@ def save(
     ----------
     model : estimator
         PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV, PSVRQuantiles, or a Pipeline,
-        ColumnTransformer, GridSearchCV, CalibratedClassifierCV and the like around them, fitted or not. Callbacks are not saved.
+        ColumnTransformer, GridSearchCV, CalibratedClassifierCV and the like around them, fitted or
+        not. Callbacks are not saved.
     path : path-like
         The file; by custom its name ends in ``.psvm``.
     trusted : sequence of type, default=()

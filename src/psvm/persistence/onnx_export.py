@@ -53,9 +53,9 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, a PSVR,
-        LinearPSVR or PSVRQuantiles, at the end of a Pipeline or as the best of a search. The error for a step that has no place in a
-        graph lists those that have.
+        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, a
+        PSVR, LinearPSVR or PSVRQuantiles, at the end of a Pipeline or as the best of a search. The
+        error for a step that has no place in a graph lists those that have.
     dtype : {"float32", "float64"}, default="float32"
         Type of the rows and of the decision values or predictions.
     arithmetic : {"float32", "float64"}, default="float64"

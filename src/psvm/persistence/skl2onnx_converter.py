@@ -23,9 +23,9 @@ def register_skl2onnx() -> None:
     """Teach skl2onnx the estimators of psvm, for this process.
 
     After it ``skl2onnx.to_onnx`` and ``convert_sklearn`` take pipelines that end with PSVC,
-    LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, or with PSVCCV or PSVRCV, whose ``preprocessor`` they convert
-    like a step. Outputs are ``label``, ``decision`` and, of PSVCCV, ``probabilities``, of
-    regressors ``prediction``, with the nodes of
+    LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, or with PSVCCV or PSVRCV, whose ``preprocessor``
+    they convert like a step. Outputs are ``label``, ``decision`` and, of PSVCCV,
+    ``probabilities``, of regressors ``prediction``, with the nodes of
     :func:`psvm.persistence.to_onnx`: computed in float64, or as the option
     ``{"arithmetic": "float32"}`` of the estimator says; ``probabilities`` are an array whatever the
     option ``zipmap``. Where all steps are known to psvm,

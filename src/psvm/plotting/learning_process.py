@@ -125,8 +125,8 @@ class LearningProcessDisplay:
         Parameters
         ----------
         estimator : estimator
-            An estimator with ``n_support_`` once fitted: PSVC, LinearPSVC, PSVR, SVC, or a pipeline or
-            search of them. It is cloned.
+            An estimator with ``n_support_`` once fitted: PSVC, LinearPSVC, PSVR, SVC, or a pipeline
+            or search of them. It is cloned.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
@@ -160,7 +160,9 @@ class LearningProcessDisplay:
         X, y, groups = indexable(X, y, groups)
         splits = [
             (np.asarray(train), np.asarray(test))
-            for train, test in check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups)
+            for train, test in check_cv(cv, y, classifier=is_classifier(estimator)).split(
+                X, y, groups
+            )
         ]
         sizes = _sizes(train_sizes, min(train.size for train, _ in splits))
         scorer = check_scoring(estimator, scoring)

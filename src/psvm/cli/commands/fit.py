@@ -7,14 +7,14 @@ import typer
 
 from psvm.cli import options as opt
 from psvm.cli.show import show_json, show_notes
-from psvm.cli.tasks import refuse_options_of_the_other
+from psvm.cli.tasks import Task, refuse_options_of_the_other
 
 
 def fit(
     data: opt.Data,
     output: opt.ModelOutput,
     target: opt.Target = None,
-    task: opt.WantedTask = opt.Task.auto,
+    task: opt.WantedTask = Task.auto,
     p: Annotated[
         float,
         typer.Option(
@@ -186,7 +186,7 @@ def fit(
     began = time.perf_counter()
     rows = train_and_test.split(training, test_size, seed)
     given |= {"tol": tol, "max_iter": max_iter, "max_time": max_time, "n_jobs": jobs}
-    if training.task is opt.Task.regression:
+    if training.task is Task.regression:
         estimator = new_regressor(
             rows.train.y, linear=linear, p=p, C=C, epsilon=epsilon, quantile=quantile, **given
         )

@@ -8,14 +8,14 @@ import typer
 
 from psvm.cli import options as opt
 from psvm.cli.show import show_json, show_notes
-from psvm.cli.tasks import refuse_options_of_the_other
+from psvm.cli.tasks import Task, refuse_options_of_the_other
 
 
 def tune(
     data: opt.Data,
     output: opt.ModelOutput,
     target: opt.Target = None,
-    task: opt.WantedTask = opt.Task.auto,
+    task: opt.WantedTask = Task.auto,
     ps: Annotated[
         str | None,
         typer.Option(
@@ -164,7 +164,7 @@ def tune(
         training = read_training(data, options, asked)
     show_notes([training.told, *training.notes], quiet=quiet)
     refuse_options_of_the_other(training.task, of_one_task, training.why)
-    if training.task is opt.Task.regression:
+    if training.task is Task.regression:
         given["quantile"] = 0.5 if quantile is None else quantile
     else:
         given["class_weight"] = None if class_weight is None else class_weight.value

@@ -155,7 +155,7 @@ def judge(values: pl.Series, kind: Kind) -> Verdict:
     numbers = read_cells(values, kind.format).values.drop_nulls()
     rows = len(numbers)
     counts = numbers.alias("number").value_counts().sort("number")
-    different, least = counts.height, int(counts.get_column("count").min() or 0)
+    different, least = counts.height, min(counts.get_column("count").to_list(), default=0)
     there = counts.get_column("number")
     whole = bool((there == there.round()).all())
     kinds = "whole number" if whole else "number"

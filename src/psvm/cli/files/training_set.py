@@ -139,7 +139,7 @@ def _read_table(data: Table, options: ReadOptions, wanted: Wanted) -> TrainingSe
     refuse(data.name, problems)
     for doubt in (*found.doubts, *(f"{data.name}, {doubt}" for doubt in survey.doubts)):
         warnings.warn(doubt, stacklevel=2)
-    own = {} if found.reading is None else {target: found.reading}
+    own: Readings = {} if found.reading is None else {target: found.reading}
     return TrainingSet(
         pl.DataFrame(survey.columns),
         found.y,
