@@ -76,8 +76,8 @@ def test_the_summary_and_its_json(tmp_path, capfd, shared):
     code, out, err = run(capfd, *words)
     assert (code, err) == (0, TOLD)
     for part in ("320 rows, 10 columns, target 25 to 346", "regressor", "PSVR(p=1.5, C=",
-                 "epsilon=", "quantile=0.5", "relative duality gap", "training R²", "tested on", "80 rows",
-                 "mean absolute error", "root mean squared error"):  # fmt: skip
+                 "epsilon=", "quantile=0.5", "relative duality gap", "training R²", "tested on",
+                 "80 rows", "mean absolute error", "root mean squared error"):  # fmt: skip
         assert part in out
     assert "class" not in out
     code, out, err = run(capfd, *words, "--json")

@@ -71,7 +71,7 @@ def fitted_models():
         "LinearPSVR warm": (LinearPSVR(p=2, warm_start=True), thin),
         "pipeline": (make_pipeline(StandardScaler(), PSVR(p=2)), X),
         "transformed": (TransformedTargetRegressor(PSVR(), transformer=StandardScaler()), X),
-        "grid": (GridSearchCV(PSVR(), {"C": [1.0, 10.0]}, cv=2, scoring="max_error"), X),
+        "grid": (GridSearchCV(PSVR(), {"C": [1.0, 10.0]}, cv=2, scoring="explained_variance"), X),
         "selected": (make_pipeline(SelectKBest(f_regression, k=4), LinearPSVR()), X),
         "PSVRCV": (PSVRCV(ps=[1, 2], Cs=[1.0, 10.0], gammas=[0.1], epsilons=[1.0], cv=2), X),
         "PSVRCV quantile": (PSVRCV(ps=[1], Cs=[1.0, 10.0], gammas=[0.1], quantile=0.9, cv=2), X),
