@@ -100,7 +100,9 @@ def test_defaults():
 def test_parameter_changes_the_model(name, value, solver):
     X, y = noisy_line()
     base = LinearPSVR(solver=solver).fit(X, y).predict(X)
-    assert np.abs(base - LinearPSVR(solver=solver, **{name: value}).fit(X, y).predict(X)).max() > 1e-3
+    assert (
+        np.abs(base - LinearPSVR(solver=solver, **{name: value}).fit(X, y).predict(X)).max() > 1e-3
+    )
     assert np.abs(base - LinearPSVR(solver=solver).fit(X, y).predict(X)).max() < 1e-9
 
 

@@ -353,7 +353,9 @@ def test_results_that_are_wrong():
     del found["mean_n_support"]
     with pytest.raises(ValueError, match="'mean_n_support', as PSVCCV"):
         draw(found, value="support")
-    with pytest.raises(ValueError, match=r"must tell of p, C, gamma or epsilon.*\['mean_test_score'\]"):
+    with pytest.raises(
+        ValueError, match=r"must tell of p, C, gamma or epsilon.*\['mean_test_score'\]"
+    ):
         draw({"mean_test_score": [1.0]})
     with pytest.raises(ValueError, match="the score of every candidate is NaN"):
         draw({**results(), "mean_test_score": np.full(24, np.nan)})
