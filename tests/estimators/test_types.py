@@ -10,13 +10,14 @@ import pytest
 pytest.importorskip("mypy")
 
 SNIPPET = """\
-from psvm import PSVC, PSVCCV, PSVR, LinearPSVC
+from psvm import PSVC, PSVCCV, PSVR, PSVRCV, LinearPSVC
 
 X, y = [[0.0], [1.0]], [0, 1]
 reveal_type(PSVC().fit(X, y))
 reveal_type(LinearPSVC().fit(X, y, sample_weight=[1, 2]))
 reveal_type(LinearPSVC().fit_blocks([(X, y)]))
 reveal_type(PSVCCV().fit(X, y))
+reveal_type(PSVRCV().fit(X, y))
 reveal_type(PSVR(quantile=0.9).fit(X, y))
 reveal_type(PSVC().fit(X, y).n_jobs)
 PSVC().fit(X)
