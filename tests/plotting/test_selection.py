@@ -13,9 +13,6 @@ from small_data import curve, noisy
 from psvm import PSVC, PSVCCV, PSVRCV
 from psvm.plotting import SelectionDisplay
 
-# The grids are small on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore::psvm.search.GridEdgeWarning")
-
 X, Y = noisy(60, 3)
 PS, CS, GAMMAS = [1.0, 1.5, 2.0], [0.1, 1.0, 10.0, 100.0], [0.03, 0.3]
 
