@@ -6,6 +6,7 @@ import numpy as np
 
 from psvm.estimators.targets import encode_targets
 from psvm.rows.kernel import Kernel
+from psvm.search.board import FoldAnswers
 from psvm.search.class_problem import ClassificationProblem
 from psvm.search.folds import ClassFold, Fold
 from psvm.search.grid import check_grid
@@ -61,3 +62,24 @@ def target_halves(n, kernel="rbf", d=5, quantile=0.5, unit=1.0):
         fit_intercept=True,
         targets=encode_targets(y, weight, 1.0, 0.0, quantile, 2.0, True),
     )
+
+
+def answers_of(problem, seed=0):
+    """Random answers to all problems of all cells, the last cell unfinished."""
+    rng = np.random.default_rng(seed)
+    cells = range(problem.grid.size)
+    found = []
+    for fold, own in zip(problem.folds, problem.problems, strict=True):
+        answers = FoldAnswers.empty(cells, problem.size, fold, len(own))
+        for number, one in enumerate(own):
+            answers.add(
+                slice(0, len(cells) - 1),
+                number,
+                one.rows,
+                decision=rng.normal(size=(len(cells) - 1, fold.test.size)),
+                supports=np.ones((len(cells) - 1, one.rows.size), dtype=bool),
+                gap=np.full(len(cells) - 1, 1e-5),
+                seconds=np.ones(len(cells) - 1),
+            )
+        found.append(answers)
+    return found

@@ -20,9 +20,6 @@ from psvm import PSVR, PSVRCV
 from psvm.search import GridEdgeWarning, explore
 from psvm.search.table import choose, split_scores
 
-# The grids are small on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore::psvm.search.GridEdgeWarning")
-
 SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "epsilons": (0.1, 0.5), "cv": 3}
 
 

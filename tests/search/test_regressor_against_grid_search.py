@@ -15,9 +15,6 @@ from small_data import curve, real_regression
 from psvm import PSVR, PSVRCV, LinearPSVR
 from psvm.search.row_search import RowSearch
 
-# The grids are small on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore::psvm.search.GridEdgeWarning")
-
 CS, GAMMAS, EPSILONS = [0.3, 3.0, 30.0], [0.03, 0.3], [0.3, 0.05]
 LISTS = {"Cs": CS, "gammas": GAMMAS, "epsilons": EPSILONS}
 GRID = {"C": CS, "gamma": GAMMAS, "epsilon": EPSILONS}

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from search_problems import halves
+from search_problems import answers_of, halves
 from sklearn.metrics import get_scorer, make_scorer
 
-from psvm.search.board import FoldAnswers
 from psvm.search.class_scoring import ClassScorer, class_decisions, values_among_all
 from psvm.search.folds import ClassFold
 from psvm.search.scoring import accepts_sample_weight, mean_of_splits
@@ -44,27 +43,6 @@ def test_the_mean_of_what_splits_say():
     values = [np.array([[1.0], [2.0]]), np.array([[4.0], [6.0], [5.0]])]
     found = mean_of_splits(4, rows, values)
     assert found[:, 0] == pytest.approx([1.0, 4.0, np.nan, 5.0], nan_ok=True)
-
-
-def answers_of(problem, seed=0):
-    """Random answers to all problems of all cells, the last cell unfinished."""
-    rng = np.random.default_rng(seed)
-    cells = range(problem.grid.size)
-    found = []
-    for fold, own in zip(problem.folds, problem.problems, strict=True):
-        answers = FoldAnswers.empty(cells, problem.size, fold, len(own))
-        for number, one in enumerate(own):
-            answers.add(
-                slice(0, len(cells) - 1),
-                number,
-                one.rows,
-                decision=rng.normal(size=(len(cells) - 1, fold.test.size)),
-                supports=np.ones((len(cells) - 1, one.rows.size), dtype=bool),
-                gap=np.full(len(cells) - 1, 1e-5),
-                seconds=np.ones(len(cells) - 1),
-            )
-        found.append(answers)
-    return found
 
 
 def scorer_of(problem, scorer, parameters=None):

@@ -155,8 +155,8 @@ class PSVMPath:
         if self.dual_coef is None:
             raise ValueError(
                 "The path of a linear kernel has the weights (`coef`) and the number of support "
-                "vectors (`n_support`), not which rows they are; PSVC or PSVR(kernel='linear') "
-                "tells."
+                "vectors (`n_support`), not which rows they are; "
+                f"{'PSVC' if self.classes.size else 'PSVR'}(kernel='linear') tells."
             )
         return self.dual_coef
 

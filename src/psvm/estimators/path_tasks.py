@@ -94,7 +94,13 @@ class ClassificationPath:
         self, model: Model, y: npt.NDArray[Any], weight: Array, ps: Array, Cs: Array
     ) -> Array:
         """0 for the rows that are absent at the smallest C."""
-        return weights_for_all(y, weight, self.class_weight, Cs)
+        try:
+            return weights_for_all(y, weight, self.class_weight, Cs)
+        except ValueError as error:
+            if "Unknown label type" in str(error):
+                hint = "For targets use psvm_path(..., task='regression')."
+                raise ValueError(f"{error} {hint}") from error
+            raise
 
     def classes(self, model: Any, y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Any]:
         """Those of the model."""

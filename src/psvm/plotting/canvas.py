@@ -137,7 +137,7 @@ def score_name(scoring: Any, estimator: Any = None) -> str:
     if scoring is None:
         if getattr(estimator, "quantile", 0.5) != 0.5 and hasattr(estimator, "epsilons"):
             return "negative pinball loss"
-        return "r2" if is_regressor(estimator) else "accuracy"
+        return "r2" if estimator is not None and is_regressor(estimator) else "accuracy"
     return scoring.replace("_", " ") if isinstance(scoring, str) else "score"
 
 

@@ -203,7 +203,13 @@ class QuantileBandDisplay:
         self.points_ = None
         if y is not None:
             size = 14.0 if x.size <= _MANY_ROWS else 5.0
-            points = {"s": size, "color": GREY, "alpha": 0.55, "linewidths": 0.0, "zorder": 2.5}
+            points: dict[str, Any] = {
+                "s": size,
+                "color": GREY,
+                "alpha": 0.55,
+                "linewidths": 0.0,
+                "zorder": 2.5,
+            }
             self.points_ = ax.scatter(x, y, **{**points, "label": "rows", **(scatter_kw or {})})
         self._draw_bands(ax, x, predicted, quantiles, y, band_kw, line_kw)
         ax.set_xlabel(self.x_name)
@@ -230,7 +236,8 @@ class QuantileBandDisplay:
             if y is not None:
                 inside = np.mean((predicted[:, low] <= y) & (y <= predicted[:, high]))
                 label += f" ({100 * inside:.1f} % of rows)"
-            style = {"color": BLUE, "label": label, "alpha": 0.6 * (number + 1) / (len(pairs) + 1)}
+            style: dict[str, Any] = {"color": BLUE, "label": label}
+            style["alpha"] = 0.6 * (number + 1) / (len(pairs) + 1)
             ends = predicted[:, low], predicted[:, high]
             if self.bars:
                 style |= {"linewidth": 1.0 + 1.5 * number, **(band_kw or {})}
@@ -240,7 +247,11 @@ class QuantileBandDisplay:
                 self.bands_.append(ax.fill_between(x, *ends, **style))
         if order.size % 2:
             middle = order[order.size // 2]
-            line = {"color": BLUE, "label": f"{100 * quantiles[middle]:.3g} %", "zorder": 3.0}
+            line: dict[str, Any] = {
+                "color": BLUE,
+                "label": f"{100 * quantiles[middle]:.3g} %",
+                "zorder": 3.0,
+            }
             # Rows that are bars are no line, either.
             line |= {"linestyle": "", "marker": "_"} if self.bars else {"linewidth": 1.8}
             self.lines_ += ax.plot(x, predicted[:, middle], **with_defaults(line_kw, **line))
