@@ -149,7 +149,7 @@ def test_line_kw_reaches_every_line_under_short_names_too(draw):
 def test_without_matplotlib_the_error_says_what_to_install(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(
-        ImportError, match=r'Display\..* needs matplotlib: pip install "psvm\[plot\]"'
+        ImportError, match=r"Display\..* needs matplotlib: pip install '\.\[plot\]'"
     ):
         draw()
 
