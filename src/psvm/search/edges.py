@@ -91,7 +91,8 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
             continue
         rival = rivals[np.argmax(mean[rivals])]
         better = scores[chosen] - scores[rival]
-        error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
+        with np.errstate(over="ignore"):
+            error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
         if better.mean() > error + equal(float(mean[chosen])):
             beyond = _beyond(name, float(value), float(inside))
             found.append(

@@ -87,7 +87,7 @@ class ScoreTable:
             results[f"split{split}_test_score"] = self.score[:, split].copy()
         mean = self.mean
         results["mean_test_score"] = mean
-        with np.errstate(invalid="ignore"):  # a score may be infinite
+        with np.errstate(over="ignore", invalid="ignore"):  # a score may be infinite, or nearly
             results["std_test_score"] = self.score.std(axis=1)
         # As in GridSearchCV, unfinished cells share the last rank.
         lowest = np.nanmin(mean, initial=0.0) - 1.0
@@ -114,7 +114,8 @@ def choose(rule: str, score: Array, n_support: Array) -> int:
 def standard_error(score: Array, cell: int) -> float:
     """That of the mean score of a cell; 0 where there is one split, which tells of none."""
     splits = score.shape[1]
-    return float(score[cell].std(ddof=1) / np.sqrt(splits)) if splits > 1 else 0.0
+    with np.errstate(over="ignore"):
+        return float(score[cell].std(ddof=1) / np.sqrt(splits)) if splits > 1 else 0.0
 
 
 def within_one_error(score: Array, leader: int) -> npt.NDArray[np.intp]:

@@ -54,7 +54,8 @@ class RegressionProblem(SearchProblem):
 
     def in_units(self, values: Array) -> Array:
         """Predictions in the unit of y."""
-        return self.targets.scale * values + self.targets.centre
+        with np.errstate(over="ignore", invalid="ignore"):  # of fits that explode; none has a score
+            return self.targets.scale * values + self.targets.centre
 
     def values(self, model: Any, X: Any) -> Array:
         """Predictions, in one column."""

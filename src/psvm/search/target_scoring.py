@@ -89,7 +89,8 @@ class TargetScorer(HeldOutScorer):
 
     def near(self, best: Array) -> float:
         """How far the score of a coarse cell may be off, whatever its unit."""
-        error = best.std(ddof=1) / np.sqrt(best.size) if best.size > 1 else 0.0
+        with np.errstate(over="ignore"):
+            error = best.std(ddof=1) / np.sqrt(best.size) if best.size > 1 else 0.0
         return float(max(_NEAR * abs(best.mean()), _NEAR_ERRORS * error))
 
     def of_all_rows(self, decisions: Sequence[Array]) -> Array:
@@ -103,7 +104,9 @@ class TargetScorer(HeldOutScorer):
         if self._quick is None or y.size < 2 or not set(parameters) <= {"sample_weight"}:
             return None
         weight = parameters.get("sample_weight", np.ones(y.size))
-        return self._quick(y, values[0], np.asarray(weight, dtype=np.float64))
+        # With a kernel that is not definite, predictions may be of any size: then there is no score.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._quick(y, values[0], np.asarray(weight, dtype=np.float64))
 
     def _model(self, split: int, place: int, answers: Sequence[FoldAnswers]) -> HeldOutRegressor:
         own = answers[split]
