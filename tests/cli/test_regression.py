@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from sklearn.pipeline import Pipeline
 from small_data import data_dir
 
 from psvm import PSVR
+from psvm.cli import forecast as forecasts
 from psvm.cli import main
+from psvm.cli.files.training_set import TrainingSet
 from psvm.cli.regression import new_regressor, regression_scores_of, spread_of
 from psvm.cli.report_pictures import residual_pictures
 from psvm.cli.tasks import Task, refuse_options_of_the_other
@@ -445,3 +448,22 @@ def test_the_documentation_shows_what_is_printed(tmp_path, monkeypatch, capfd):
             line, printed = (re.sub(r"\S+e-\d+", "", one) for one in (line, printed))
         if not line.startswith("fit "):
             assert printed == line
+
+
+# --- long fits -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("estimator", "advice"), [(PSVR(), True), (LinearPSVR(), False)])
+def test_a_long_fit_is_forecast(estimator, advice, monkeypatch, capsys):
+    monkeypatch.setattr(forecasts, "_KERNEL", (200, (40, 80)))
+    monkeypatch.setattr(forecasts, "_LINEAR", (200, (40, 80)))
+    table = diabetes()
+    rows = TrainingSet(
+        table.drop("y").to_numpy(), table["y"].to_numpy(), [], [], task=Task.regression
+    )
+    seconds = forecasts.forecast(estimator, rows, max_time=None)
+    assert seconds is not None
+    assert seconds > 0
+    assert forecasts.forecast(estimator, replace(rows, X=rows.X[:99]), max_time=None) is None
+    forecasts.tell(1000.0, 442, estimator, None)
+    assert ("--approximate 300" in capsys.readouterr().err) == advice

@@ -53,7 +53,7 @@ class FitCase:
         more = f", after {self.before}" if self.before else ""
         more += f", {self.blocks} blocks" if self.blocks else ""
         learned = f"{len(np.unique(data.y))} classes"
-        if self.estimator.removesuffix("CV").endswith("R"):
+        if self.estimator.removesuffix("CV").removesuffix("Quantiles").endswith("R"):
             learned = f"y from {data.y.min():.3g} to {data.y.max():.3g}"
         return (
             f"{self.estimator}({words}) on {data.values.shape[0]} x {data.values.shape[1]} "

@@ -125,18 +125,44 @@ def check_predictions(referee: RegressionReferee, outcome: Outcome) -> None:
     if found.shape != (len(case.data.y),) or not np.isfinite(found).all():
         outcome.found("not a number", f"predict has {found[~np.isfinite(found)][:3]}")
         return
+    values, bound = _exact_values(referee, getattr(model, "coef_", None), outcome)
+    _agree(found, values, bound, "", outcome)
+
+
+def check_sorted_predictions(
+    model: Any, quantiles: list[float], members: list[RegressionReferee], outcome: Outcome
+) -> None:
+    """``predict`` of several quantiles has the values of all, in the order of the quantiles."""
+    case = members[0].case
+    found = np.asarray(model.predict(case.data.X))
+    if found.shape != (len(case.data.y), len(quantiles)) or not np.isfinite(found).all():
+        outcome.found("not a number", f"predict has {found[~np.isfinite(found)][:3]}")
+        return
+    linear = members[0].kernel.name == "linear"
+    weights = model.coef_ if linear else [None] * len(members)
+    exact = [_exact_values(one, w, outcome) for one, w in zip(members, weights, strict=True)]
+    values = np.sort(np.column_stack([value for value, _ in exact]), axis=1)
+    bound = np.max([bound for _, bound in exact], axis=0)
+    for rank, column in enumerate(np.argsort(quantiles)):
+        where = f"quantile {quantiles[column]:g}, "
+        if not _agree(found[:, column], values[:, rank], bound, where, outcome):
+            return
+
+
+def _exact_values(referee: RegressionReferee, weights: Any, outcome: Outcome) -> tuple[Any, Any]:
+    """Predictions of a stored regressor, whose ``coef_`` are these weights, and their bounds."""
+    model = referee.model
     b = Real(np.ravel(model.intercept_)[0])
     if referee.kernel.name != "linear":
         coef = exactly(model.dual_coef_[0])
-        values, bound = values_by_kernel(*support_entries(referee), coef, b)
-    elif hasattr(model, "dual_coef_"):
-        coef = exactly(model.dual_coef_[0])
-        w, off = _weights_of(coef, referee.X[model.support_], np.ravel(model.coef_), "", outcome)
-        values, bound = values_by_weights(referee.X, w, off, b)
-    else:
-        w = exactly(np.ravel(model.coef_))
-        values, bound = values_by_weights(referee.X, w, 0 * w, b)
-    _agree(found, values, bound, "", outcome)
+        return values_by_kernel(*support_entries(referee), coef, b)
+    stored = np.ravel(weights)
+    if not hasattr(model, "dual_coef_"):
+        w = exactly(stored)
+        return values_by_weights(referee.X, w, 0 * w, b)
+    support = referee.X[model.support_]
+    w, off = _weights_of(exactly(model.dual_coef_[0]), support, stored, "", outcome)
+    return values_by_weights(referee.X, w, off, b)
 
 
 def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[Any, Any]:

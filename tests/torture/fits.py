@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import psvm
 from torture.cases import FitCase, make_fit
-from torture.decisions import check_decisions, check_predictions
+from torture.decisions import check_decisions, check_predictions, check_sorted_predictions
 from torture.outcome import Outcome
 from torture.referee import Referee, by_its_name, judge
 from torture.regression_cases import REGRESSORS, make_regression
@@ -163,12 +163,33 @@ def check_regressor(case: FitCase, model: Any, outcome: Outcome) -> None:
     check_attributes(case, model, outcome)
     if len(outcome.findings) > before:
         return
-    referee = RegressionReferee(case, model, **chosen)
-    if referee.within_range:
-        judge(referee.stored(), outcome, case.estimator)
+    if case.estimator == "PSVRQuantiles":
+        quantiles = [float(one) for one in model.quantiles_]
+        members = [
+            RegressionReferee(case, quantile_of(model, i), quantile=one)
+            for i, one in enumerate(quantiles)
+        ]
+        check_sorted_predictions(model, quantiles, members, outcome)
     else:
-        outcome.counts["out of range"] += 1
-    check_predictions(referee, outcome)
+        members = [RegressionReferee(case, model, **chosen)]
+        check_predictions(members[0], outcome)
+    for referee in members:
+        if referee.within_range:
+            judge(referee.stored(), outcome, f"quantile {float(referee.quantile):g}")
+        else:
+            outcome.counts["out of range"] += 1
+
+
+def quantile_of(model: Any, i: int) -> Any:
+    """One of several quantiles with the attributes that a PSVR would have."""
+    return SimpleNamespace(
+        dual_coef_=model.dual_coef_[i : i + 1],
+        support_=model.support_,
+        intercept_=model.intercept_[i : i + 1],
+        dual_gap_=model.dual_gap_[i : i + 1],
+        status_=model.status_[i : i + 1],
+        _kernel=model._kernel,
+    )
 
 
 def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
@@ -240,7 +261,8 @@ def check_time(case: FitCase, wall: float, cpu: float, outcome: Outcome) -> None
     """Small fits are quick, and ``max_time`` is kept; both by the lesser of two clocks."""
     seconds = min(wall, cpu)
     limit = case.parameters.get("max_time")
-    many = 8 if case.estimator in ("psvm_path", *SEARCHES) else 1 + bool(case.before)
+    several = ("psvm_path", "PSVRQuantiles", *SEARCHES)
+    many = 8 if case.estimator in several else 1 + bool(case.before)
     if seconds > SLOW * many:
         outcome.found("slow", f"{seconds:.1f} s")
     if limit is not None and seconds > limit + max(0.5, 0.1 * limit):

@@ -21,13 +21,13 @@ from torture.cases import (
     tolerance,
 )
 
-REGRESSORS = ("PSVR", "LinearPSVR", "PSVRCV")
+REGRESSORS = ("PSVR", "LinearPSVR", "PSVRCV", "PSVRQuantiles")
 
 
 def make_regression(rng: np.random.Generator) -> FitCase:
     """A random fit of a random regressor."""
-    name = one_of(rng, *REGRESSORS, weights=[10, 8, 0.6])
-    largest = 50 if name == "PSVRCV" else one_of(rng, 100, 400, weights=[30, 1])
+    name = one_of(rng, *REGRESSORS, weights=[10, 8, 0.6, 1])
+    largest = 50 if name in ("PSVRCV", "PSVRQuantiles") else one_of(rng, 100, 400, weights=[30, 1])
     data = make_regression_data(rng, largest)
     spread = float(np.abs(data.y - np.median(data.y)).mean()) or 1.0
     parameters = _common(rng, spread)
@@ -44,6 +44,12 @@ def make_regression(rng: np.random.Generator) -> FitCase:
         if rng.random() < 0.05:
             parameters["cache_size"] = log_uniform(rng, -3, 1)
         return _warm(rng, FitCase(name, parameters, data), spread)
+    if name == "PSVRQuantiles":
+        del parameters["quantile"]
+        parameters["quantiles"] = sorted({_quantile(rng) for _ in range(3)}, reverse=True)
+        if np.isinf(parameters["C"]):
+            parameters["C"] = 1.0
+        return FitCase(name, parameters, data)
     return _search(rng, FitCase(name, parameters, data), spread)
 
 

@@ -6,14 +6,15 @@ import warnings
 import numpy as np
 import pytest
 
-from psvm import PSVR, LinearPSVR
+from psvm import PSVR, LinearPSVR, PSVRQuantiles
 from torture.cases import Data, FitCase
 from torture.decisions import check_predictions
 from torture.exact import Kernel, Problem, Real, Value, exactly
+from torture.fits import run_fit
 from torture.interior_point import Bracket, improve
 from torture.outcome import Outcome
 from torture.referee import judge
-from torture.regression_cases import make_regression
+from torture.regression_cases import REGRESSORS, make_regression
 from torture.regression_referee import RegressionReferee
 
 
@@ -117,10 +118,10 @@ def test_the_own_solver_closes_its_bracket(p, epsilon, quantile):
 
 def test_cases_have_every_kind():
     cases = [make_regression(np.random.default_rng(seed)) for seed in range(600)]
-    assert {case.estimator for case in cases} == {"PSVR", "LinearPSVR", "PSVRCV"}
-    alone = [case for case in cases if case.estimator != "PSVRCV"]
+    assert {case.estimator for case in cases} == set(REGRESSORS)
+    alone = [case for case in cases if case.estimator in ("PSVR", "LinearPSVR")]
     assert any(case.parameters["epsilon"] == 0 for case in alone)
-    quantiles = [case.parameters["quantile"] for case in cases]
+    quantiles = [case.parameters["quantile"] for case in alone]
     assert min(quantiles) < 1e-6 < 1 - 1e-6 < max(quantiles)
     sizes = [np.abs(case.data.y).max() for case in cases]
     assert min(size for size in sizes if size > 0) < 1e-100
@@ -128,3 +129,15 @@ def test_cases_have_every_kind():
     assert any(len(np.unique(case.data.y)) == 1 for case in cases)
     assert any(np.isinf(case.parameters["C"]) for case in alone)
     assert str(cases[0]) == str(make_regression(np.random.default_rng(0)))
+
+
+def test_quantiles_are_judged_one_by_one(monkeypatch):
+    seeds = range(200, 2000)
+    cases = ((seed, make_regression(np.random.default_rng(seed))) for seed in seeds)
+    seed = next(seed for seed, case in cases if case.estimator == "PSVRQuantiles")
+    outcome = run_fit(seed, "regressions")
+    assert not outcome.findings
+    assert outcome.counts["PSVRQuantiles"] == 1
+    exact = PSVRQuantiles.predict
+    monkeypatch.setattr(PSVRQuantiles, "predict", lambda self, X: exact(self, X)[:, ::-1] + 1.0)
+    assert "wrong decision" in [one.what for one in run_fit(seed, "regressions").findings]

@@ -104,7 +104,7 @@ class TargetScorer(HeldOutScorer):
         if self._quick is None or y.size < 2 or not set(parameters) <= {"sample_weight"}:
             return None
         weight = parameters.get("sample_weight", np.ones(y.size))
-        # With a kernel that is not definite, predictions may be of any size: then there is no score.
+        # With a kernel that is not definite, predictions may be of any size: there is no score.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._quick(y, values[0], np.asarray(weight, dtype=np.float64))
 
