@@ -89,8 +89,8 @@ nb::dict fold_path(const FoldProblem<T>& problem, const Vector<double>& ps,
     throw nb::value_error("starts must have one row per cell and one column per dual row");
   std::vector<PathCell> cells;
   for (std::size_t c = 0; c < ps.shape(0); ++c)
-    cells.push_back({ps(c), Cs(c), epsilons ? (*epsilons)(c) : 0.0,
-                     starts ? starts->data() + c * n : nullptr});
+    cells.push_back(
+        {ps(c), Cs(c), epsilons ? (*epsilons)(c) : 0.0, starts ? starts->data() + c * n : nullptr});
   std::function<void(index_t)> tell;
   if (!on_cells.is_none())
     tell = [&](index_t count) {
@@ -160,29 +160,28 @@ void bind_fold_path(nb::module_& m) {
            "max_steps"_a = -1, "keep_alpha"_a = false);
   // On a Gram matrix, or on points that its entries are computed from.
   const auto bind_path = [&]<class T>(T) {
-    const auto on_matrix = [](const Gram<const T>& kernel, const StatedFold& fold,
-                              const Vector<double>& ps, const Vector<double>& Cs,
-                              const Precision& precision,
-                              const std::optional<Vector<double>>& epsilons,
-                              const std::optional<Starts>& starts, const nb::object& on_cells,
-                              Cancel* cancel) {
-      const Square<const T> gram = view(kernel);
-      return fold_path(fold.over<T>({gram.data, gram.stride, nullptr}, gram.size), ps, Cs,
-                       precision, epsilons, starts, on_cells, cancel);
-    };
-    const auto on_points = [](const Kernel<T>& kernel, const StatedFold& fold,
-                              const Vector<double>& ps, const Vector<double>& Cs,
-                              const Precision& precision,
-                              const std::optional<Vector<double>>& epsilons,
-                              const std::optional<Starts>& starts, const nb::object& on_cells,
-                              Cancel* cancel) {
-      return fold_path(fold.over<T>({nullptr, 0, &as_points(kernel)}, kernel.rows->size()), ps, Cs,
-                       precision, epsilons, starts, on_cells, cancel);
-    };
+    const auto on_matrix =
+        [](const Gram<const T>& kernel, const StatedFold& fold, const Vector<double>& ps,
+           const Vector<double>& Cs, const Precision& precision,
+           const std::optional<Vector<double>>& epsilons, const std::optional<Starts>& starts,
+           const nb::object& on_cells, Cancel* cancel) {
+          const Square<const T> gram = view(kernel);
+          return fold_path(fold.over<T>({gram.data, gram.stride, nullptr}, gram.size), ps, Cs,
+                           precision, epsilons, starts, on_cells, cancel);
+        };
+    const auto on_points =
+        [](const Kernel<T>& kernel, const StatedFold& fold, const Vector<double>& ps,
+           const Vector<double>& Cs, const Precision& precision,
+           const std::optional<Vector<double>>& epsilons, const std::optional<Starts>& starts,
+           const nb::object& on_cells, Cancel* cancel) {
+          return fold_path(fold.over<T>({nullptr, 0, &as_points(kernel)}, kernel.rows->size()), ps,
+                           Cs, precision, epsilons, starts, on_cells, cancel);
+        };
     const auto bind = [&](const auto& function) {
       m.def("solve_fold_path", function, "kernel"_a.noconvert(), "problem"_a, "ps"_a, "Cs"_a,
-            "precision"_a, nb::kw_only(), "epsilons"_a.none() = nb::none(), "starts"_a.none() = nb::none(),
-            "on_cells"_a.none() = nb::none(), "cancel"_a.none() = nb::none());
+            "precision"_a, nb::kw_only(), "epsilons"_a.none() = nb::none(),
+            "starts"_a.none() = nb::none(), "on_cells"_a.none() = nb::none(),
+            "cancel"_a.none() = nb::none());
     };
     bind(on_matrix);
     bind(on_points);

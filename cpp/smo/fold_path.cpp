@@ -127,8 +127,11 @@ class FoldPath {
     const bool cold = !loss_, same_p = !cold && loss_->p == cell.p;
     std::vector<double> alpha = cold ? std::vector<double>(n_, 0.0) : rows().alphas();
     if (!same_p) loss_ = std::make_unique<PNormHinge>(cell.p);
-    const index_t usual = usual_block(0.0, static_cast<index_t>(n_), cell.p);
-    capacity_ = std::max(members_.size(), at(std::min(usual, most_variables)));
+    // Dual rows that share a training row are not both free: blocks of twice the share (searches of
+    // concrete and communities a seventh and a fifth faster, of airfoil and abalone alike).
+    const auto n = static_cast<index_t>(n_);
+    const index_t usual = usual_block(0.0, places_.shared() ? 2 * n : n, cell.p);
+    capacity_ = std::max(members_.size(), at(std::min({usual, most_variables, n})));
     for (std::size_t k = 0; k < n_; ++k) {
       cost_[k] = cell.C * problem_.dual.cost[k];
       target_[k] = problem_.dual.target[k] - problem_.dual.y[k] * cell.epsilon;
@@ -352,8 +355,8 @@ class FoldPath {
   const FoldProblem<T>& problem_;
   const Precision& precision_;
   RunControl& run_;
-  Places places_;        // of the dual rows among the training rows
-  const std::size_t n_;  // dual rows
+  Places places_;             // of the dual rows among the training rows
+  const std::size_t n_;       // dual rows
   std::size_t capacity_ = 0;  // variables that the block may hold; it never shrinks
   std::unique_ptr<PNormHinge> loss_;
   const std::unique_ptr<Points<T>> points_, held_out_points_;  // of the training rows, of others
@@ -368,7 +371,8 @@ class FoldPath {
   std::vector<index_t> members_;
   std::vector<std::size_t> columns_;  // of the Gram matrix, of the members
   std::vector<index_t> born_, slot_of_;
-  bool all_tie_ = true;  // the scores of a class, at alpha = 0; elsewhere extreme targets say little
+  bool all_tie_ =
+      true;  // the scores of a class, at alpha = 0; elsewhere extreme targets say little
   index_t exchanges_ = 0;
   Violators violators_;
   std::vector<index_t> lines_;  // training columns a cache line apart

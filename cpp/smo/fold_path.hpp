@@ -14,8 +14,9 @@ template <class T>
 struct FoldProblem {
   FoldKernel<T> kernel;
   FoldRows train;  // rows with dual variables: their decision values follow every round
-  DualRows dual;   // one per training row, or see `place`; targets are those at epsilon = 0, costs at C = 1
-  Rows place;      // which training row each dual row belongs to; empty: each to its own, in order
+  DualRows
+      dual;  // one per training row, or see `place`; targets are those at epsilon = 0, costs at C = 1
+  Rows place;  // which training row each dual row belongs to; empty: each to its own, in order
   FoldRows held_out;  // rows whose decision values are wanted at the end of every cell
   bool fit_intercept;
 };

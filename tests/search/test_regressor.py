@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from small_data import curve
 
 from psvm import PSVR, PSVRCV
+from psvm.estimators.starts import HeadStart
 from psvm.search import GridEdgeWarning, explore
 from psvm.search.table import choose, split_scores
 
@@ -97,6 +98,27 @@ def test_one_standard_error():
     assert supports[simple.best_index_] < supports[best.best_index_]
     error = split_scores(results)[best.best_index_].std(ddof=1) / np.sqrt(3)
     assert best.best_score_ - error <= simple.best_score_ <= best.best_score_
+
+
+def test_the_final_fit_starts_from_the_search(monkeypatch):
+    """From the mean of the splits' solutions, on the matrix of the search, in the unit of y."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 30))
+    y = 1e4 * (X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.normal(size=1000) + 5.0)
+    grams = []
+    kernel = HeadStart.kernel
+
+    def noted(self, *rest):
+        grams.append(self.gram)
+        return kernel(self, *rest)
+
+    monkeypatch.setattr(HeadStart, "kernel", noted)
+    search = PSVRCV((1,), [1e2, 1e4], [0.01, 0.03], [2e3], cv=3).fit(X, y)
+    assert [gram.shape for gram in grams] == [(1000, 1000)]
+    alone = PSVR(**search.best_params_).fit(X, y)
+    assert search.predict(X) / 1e4 == pytest.approx(alone.predict(X) / 1e4, abs=2e-3)
+    assert search.best_estimator_.dual_gap_[0] <= 1e-4
+    assert search.best_estimator_.n_iter_[0] < alone.n_iter_[0]
 
 
 def test_without_a_final_fit():

@@ -139,8 +139,9 @@ TEST(fold_path, a_cell_may_start_anywhere) {
   const Precision precision{1e-8, 0, -1, true};
   const auto cold = solve_fold_path<double>(problem, {{1.5, 1.0}}, precision, {}, test.run);
   // From its own solution: nothing is left to do.
-  const auto warm = solve_fold_path<double>(problem, {{2.0, 30.0}, {1.5, 1.0, 0.0, cold.alpha.data()}},
-                                            {1e-8, 0, -1, true}, {}, test.run);
+  const auto warm =
+      solve_fold_path<double>(problem, {{2.0, 30.0}, {1.5, 1.0, 0.0, cold.alpha.data()}},
+                              {1e-8, 0, -1, true}, {}, test.run);
   for (std::size_t k = 0; k < fixture.train.size(); ++k)
     CHECK_EQUAL(warm.alpha[fixture.train.size() + k], cold.alpha[k]);
 }
