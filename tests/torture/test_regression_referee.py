@@ -141,3 +141,18 @@ def test_quantiles_are_judged_one_by_one(monkeypatch):
     exact = PSVRQuantiles.predict
     monkeypatch.setattr(PSVRQuantiles, "predict", lambda self, X: exact(self, X)[:, ::-1] + 1.0)
     assert "wrong decision" in [one.what for one in run_fit(seed, "regressions").findings]
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        1113,  # predictions beyond 1e300, whose scores overflowed
+        2454,  # scores of such a size that their squares did
+        305674,
+        303374,
+        703774,  # dual variables times slacks beyond the range of numbers
+        703854,  # a gap in history_ that was no number
+    ],
+)
+def test_what_was_found_is_mended(seed):
+    assert run_fit(seed, "regressions").findings == []
