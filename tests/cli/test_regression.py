@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.pipeline import Pipeline
 from small_data import data_dir
 
-from psvm import PSVR
+from psvm import PSVR, PSVRQuantiles
 from psvm.cli import forecast as forecasts
 from psvm.cli import main
 from psvm.cli.files.training_set import TrainingSet
@@ -428,6 +428,23 @@ def test_models_made_in_python_predict_numbers(tmp_path, capfd, shared):
     words = ["evaluate", tmp_path / "m.psvm", shared / "test.csv", "-t", "y", "--json"]
     code, out, _ = run(capfd, *words)
     assert (code, json.loads(out)["rows"]) == (0, 42)
+
+
+def test_several_quantiles_are_columns(tmp_path, capfd, shared):
+    table = diabetes()[:400]
+    model = PSVRQuantiles(quantiles=(0.9, 0.05)).fit(table.drop("y"), table["y"].to_numpy())
+    save(model, tmp_path / "m.psvm")
+    code, out, err = run(capfd, "predict", tmp_path / "m.psvm", shared / "test.csv")
+    assert (code, err) == (0, "")
+    found = pl.read_csv(out.encode())
+    assert found.columns == ["prediction_0.9", "prediction_0.05"]
+    np.testing.assert_array_equal(found.to_numpy(), model.predict(diabetes()[400:].drop("y")))
+    (tmp_path / "none.csv").write_text(",".join(diabetes().columns) + "\n")
+    words = ["predict", tmp_path / "m.psvm", tmp_path / "none.csv"]
+    assert run(capfd, *words)[:2] == (0, "prediction_0.9,prediction_0.05\n")
+    words = ["evaluate", tmp_path / "m.psvm", shared / "test.csv", "-t", "y"]
+    assert "predicts several numbers for a row" in fails(capfd, *words, code=2)
+    assert "relative duality gap" in run(capfd, "info", tmp_path / "m.psvm")[1]
 
 
 # --- documentation -------------------------------------------------------------------------------

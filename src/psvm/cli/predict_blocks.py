@@ -121,7 +121,9 @@ def evaluation(
         raise DataError(str(path), "there are no rows")
     truth, found = np.concatenate(y), np.concatenate(predicted)
     if found.ndim == 2 and model.regression:
-        raise typer.BadParameter(f"{model_path} predicts several quantiles: one has scores")
+        raise typer.BadParameter(
+            f"{model_path} predicts several numbers for a row, and there are scores for one only"
+        )
     if model.regression:
         quantile = float(getattr(model.innermost, "quantile", 0.5))
         return {"task": "regression", **regression_scores_of(truth, found, quantile)}
@@ -206,7 +208,7 @@ def _predicted(model: Model, X: Any, *, proba: bool, decision: bool) -> pl.DataF
         names = [] if quantiles is None else [f"{one:g}" for one in quantiles]
         shape = (0, len(names)) if names else (0,)
         numbers = np.empty(shape) if empty else np.asarray(model.estimator.predict(X))
-        if names:
+        if numbers.ndim == 2:  # several quantiles, or several targets
             return pl.DataFrame(_by_name("prediction", names, numbers))
         return pl.DataFrame({"prediction": pl.Series(numbers, dtype=pl.Float64)})
     labels = model.classes[:0] if empty else model.estimator.predict(X)
