@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import tomllib
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -255,8 +257,8 @@ def test_the_module_shows_nothing_but_its_entry():
     assert [line.split()[-1] for line in said.splitlines()] == ["PyInit__core"]
 
 
-def clean_install():
-    spec = importlib.util.spec_from_file_location("clean_install", ROOT / "tools/clean_install.py")
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -265,7 +267,7 @@ def clean_install():
 def test_a_clean_environment_has_no_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", "g++")
     monkeypatch.setenv("PYTHONPATH", "src")
-    variables = clean_install().bare_environment(tmp_path)
+    variables = tool("clean_install").bare_environment(tmp_path)
     assert not {"CC", "CXX", "PYTHONPATH"} & set(variables)
     assert shutil.which("c++", path=variables["PATH"]) is None
 
@@ -283,10 +285,24 @@ def test_the_smoke_test_refuses_the_source_tree():
 
 def test_threads_at_once_for_a_moment():
     """What is run for minutes on a free-threaded Python before it is declared."""
-    tool = str(ROOT / "tools" / "stress_threads.py")
-    code, said = run(sys.executable, tool, "--seconds", "2", "--threads", "4")
+    program = str(ROOT / "tools" / "stress_threads.py")
+    code, said = run(sys.executable, program, "--seconds", "2", "--threads", "4")
     assert code == 0, said
     assert "each as alone" in said
+
+
+def failing():
+    raise RuntimeError("by design")
+
+
+@pytest.mark.parametrize(
+    ("job", "message"), [(lambda: np.ones(1), "off by 1.0e"), (failing, "by design")]
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_threads_that_differ_are_told_of(job, message):
+    until = time.monotonic() + 60
+    with pytest.raises(SystemExit, match=message):
+        tool("stress_threads").overlap({"a": job}, {"a": np.zeros(1)}, 2, until)
 
 
 # --- the compiler --------------------------------------------------------------------------------
