@@ -15,8 +15,9 @@ from psvm.dask.predict import lazily, lazy_accuracy
 from psvm.dask.solve import no_alpha
 from psvm.dask.targets import Labels, all_labels
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier, all_or_nothing, errors_as_before
+from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
+from psvm.estimators.classifier import PNormClassifier
 from psvm.estimators.labels import EncodedLabels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_weights import LinearWeights
@@ -34,7 +35,14 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
 
     The problem, the solver and the certificate are those of :class:`psvm.LinearPSVC`; the rows stay
     on the workers. A worker that is lost in the middle of a fit costs time and nothing else,
-    workers that join are used, and no wait is without an end.
+    workers that join are used, and no wait is without an end. For every binary problem
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i \max(0, 1 - y_i (\langle w, x_i \rangle + b))^p
+
+    is minimised over w and the intercept b.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.estimators.kernel_input import takes_anything
-from psvm.estimators.svc import KernelParameter
+from psvm.estimators.kernel_machine import KernelParameter
 from psvm.search.calibration import Calibration
 from psvm.search.edges import edges_of, warn_of_edges
 from psvm.search.engines import choose_engines
@@ -64,6 +64,13 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ``GridSearchCV(PSVC(), ...)``, in a fraction of its time: the kernel matrix of a width is
     computed once for all splits, p and C, every solution starts from its neighbour, and held-out
     decision values come with the solution.
+
+    A cell minimises, for every binary problem of its training rows, what :class:`psvm.PSVC` does:
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i \max(0, 1 - y_i (\langle w, \phi(x_i) \rangle + b))^p
 
     Parameters
     ----------
