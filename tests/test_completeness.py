@@ -65,7 +65,6 @@ SEEN_THROUGH = {
     "persistence/category_*": "persistence/test_export_texts.py",
     "persistence/column_kinds": "persistence/test_export_texts.py",
     "persistence/number_steps": "persistence/test_export_steps.py",
-    "persistence/soundness": "persistence/test_safety.py",
     "persistence/summary": "persistence/test_model_file.py",
     "plotting/canvas": "plotting/test_displays.py",
     "plotting/cell_text": "plotting/test_selection.py",
