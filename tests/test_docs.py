@@ -140,6 +140,11 @@ def test_readme_is_two_screens_and_its_numbers_are_those_of_the_results():
     assert judged[1] in text
 
 
+def test_errors_name_what_to_install_as_the_documents_do():
+    for path in (ROOT / "src" / "psvm").rglob("*.py"):
+        assert "psvm[" not in path.read_text(encoding="utf-8"), path
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_what_is_to_be_installed_can_be(path):
     """In a clone: the package is not on PyPI. Shells expand brackets that are not quoted."""
