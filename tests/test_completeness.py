@@ -50,6 +50,7 @@ SEEN_THROUGH = {
     "estimators/kernel_input": "estimators/test_callable_kernels.py",
     "estimators/linear_svc": "estimators/test_linear_oracle.py",
     "estimators/path_result": "estimators/test_path.py",
+    "estimators/path_tasks": "estimators/test_path_regression.py",
     "estimators/validation": "estimators/test_wrong_input.py",
     "paper/bound_table": "paper/test_report.py",
     "paper/command_line": "cli/test_tune.py",
@@ -72,7 +73,13 @@ SEEN_THROUGH = {
     "plotting/convergence": "plotting/test_displays.py",
     "plotting/learning_process": "plotting/test_displays.py",
     "plotting/loss": "plotting/test_displays.py",
+    "plotting/selection_values": "plotting/test_selection.py",
     "rows/blocks": "estimators/test_linear_blocks.py",
+    "search/base": "search/test_estimator.py",
+    "search/class_problem": "search/test_problem.py",
+    "search/classification": "search/test_estimator.py",
+    "search/regression": "search/test_regressor.py",
+    "search/task": "search/test_posed.py",
     "search/models": "search/test_refit.py",
 }
 

@@ -7,10 +7,11 @@ if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
     from psvm.estimators.linear_svr import LinearPSVR
     from psvm.estimators.path import psvm_path
+    from psvm.estimators.quantiles import PSVRQuantiles, psvm_quantiles
     from psvm.estimators.svc import PSVC
     from psvm.estimators.svr import PSVR
     from psvm.persistence.model_file import load, save
-    from psvm.search import PSVCCV
+    from psvm.search import PSVCCV, PSVRCV
 
     __version__: str
 
@@ -18,11 +19,14 @@ __all__ = [
     "PSVC",
     "PSVCCV",
     "PSVR",
+    "PSVRCV",
     "LinearPSVC",
     "LinearPSVR",
+    "PSVRQuantiles",
     "__version__",
     "load",
     "psvm_path",
+    "psvm_quantiles",
     "save",
 ]
 
@@ -32,10 +36,13 @@ _HOME = {
     "PSVC": "psvm.estimators.svc",
     "PSVCCV": "psvm.search",
     "PSVR": "psvm.estimators.svr",
+    "PSVRCV": "psvm.search",
+    "PSVRQuantiles": "psvm.estimators.quantiles",
     "LinearPSVC": "psvm.estimators.linear_svc",
     "LinearPSVR": "psvm.estimators.linear_svr",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
+    "psvm_quantiles": "psvm.estimators.quantiles",
     "save": "psvm.persistence.model_file",
 }
 

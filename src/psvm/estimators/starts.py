@@ -157,15 +157,15 @@ class HeadStart:
 
     Attributes
     ----------
-    by_problem : ndarray of shape (n_problems, n_samples)
-        Dual variables near the solution of every row of X, 0 for rows without part in a problem.
+    coef : ndarray of shape (n_problems, n_samples)
+        ``alpha_i y_i`` near the solution of every row of X, 0 for rows without part in a problem.
     order : ndarray of int
         The row of X at each place of the matrix; sorted by class.
     gram : ndarray of float32 or None
         The kernel matrix in this order, if it is still in memory.
     """
 
-    by_problem: Array
+    coef: Array
     order: Rows
     gram: npt.NDArray[Any] | None
 
@@ -180,8 +180,8 @@ class HeadStart:
 
     def alpha(self, t: int, problem: KernelProblem, rows: TrainingRows) -> Array:
         """The alpha of the search."""
-        alpha = rows.gather(self.by_problem[t])[rows.places(problem.segments)]
-        return feasible(problem, alpha)
+        coef = rows.gather(self.coef[t])[rows.places(problem.segments)]
+        return feasible(problem, problem.y * problem.of_rows(coef))
 
 
 def packed(values: Sequence[Array], problems: Sequence[KernelProblem], rows: TrainingRows) -> Array:

@@ -18,6 +18,7 @@ cost ``2 (1 - quantile) C'``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -291,6 +292,30 @@ def encode_targets(
         cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
         narrowed=narrowed,
     )
+
+
+def weights_for_all_targets(
+    y: Any,
+    weight: Array,
+    costs: Iterable[tuple[float, float]],
+    quantile: float,
+    fit_intercept: bool,
+) -> Array:
+    """The weights for several pairs (p, C): 0 for the rows that are absent from some of them.
+
+    Refuses costs that leave the range of numbers, before anything is solved.
+    """
+    for p, C in costs:
+        targets = encode_targets(y, weight, C, 0.0, quantile, p, fit_intercept)
+        weight = np.where(targets.cost > 0.0, weight, 0.0)
+    return weight
+
+
+def spread_of_targets(y: Array, weight: Array) -> float:
+    """The standard deviation of the targets; 1 if they are all equal, or have no weight."""
+    share = weight / max(float(weight.sum()), SMALLEST_COST)
+    deviation = float(np.sqrt(share @ (y - share @ y) ** 2))
+    return deviation if deviation > 0.0 else 1.0
 
 
 def _centre_and_scale(

@@ -178,7 +178,7 @@ class LearningProcessDisplay:
             train_scores=values[:, :, 0],
             test_scores=values[:, :, 1],
             support_shares=values[:, :, 2],
-            score_name=score_name(scoring),
+            score_name=score_name(scoring, estimator),
         )
         return display.plot(ax, line_kw=line_kw, fill_between_kw=fill_between_kw)
 
