@@ -25,6 +25,8 @@ class Places {
   }
 
   bool shared() const { return !place_.empty(); }
+  // Kernel rows, and rows.
+  index_t size() const { return places_; }
   index_t rows() const { return shared() ? static_cast<index_t>(place_.size()) : places_; }
   index_t of(index_t row) const { return shared() ? place_[at(row)] : row; }
 
@@ -32,15 +34,6 @@ class Places {
   void for_rows_at(index_t place, const Visit& visit) const {
     if (!shared()) return visit(place);
     for (index_t k = first_[at(place)]; k < first_[at(place) + 1]; ++k) visit(rows_[at(k)]);
-  }
-
-  // The places of some rows, each once.
-  std::vector<index_t> of(std::vector<index_t> rows) const {
-    if (!shared()) return rows;
-    for (index_t& row : rows) row = of(row);
-    std::sort(rows.begin(), rows.end());
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    return rows;
   }
 
   // Values by place, as values by row.

@@ -8,8 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
+#include "smo/asking_row.hpp"
 #include "smo/face.hpp"
+#include "smo/places.hpp"
 #include "smo/round.hpp"
 
 namespace psvm {
@@ -114,12 +117,14 @@ class WholeSolver {
 
   WholeOutcome solve(const WholeProblem& problem, const Heard& on_round, double* alpha,
                      double* decision) {
-    const index_t n = problem.size;
-    alpha_.assign(problem.start, problem.start + n);
+    alpha_.assign(problem.start, problem.start + problem.size);
     // Where digits count, intercepts do.
     Round<double> round(goal_.fit_intercept, 0.0, goal_.tol * (goal_.polish ? 1e-6 : 1.0));
     round.start(loss_, problem.rows, alpha_);
-    fill(problem, round.block());
+    index_t n = 0;  // kernel rows
+    for (const int s : problem.segments) n += kernel_.length(s);
+    places_.emplace(problem.kernel_row, n);
+    fill(problem, n, round.block());
     WholeOutcome outcome;
     double aim = 0.99 * goal_.tol;
     const index_t most = goal_.max_steps * n;
@@ -164,23 +169,11 @@ class WholeSolver {
   }
 
   // The kernel matrix, from each entry computed once.
-  void fill(const WholeProblem& problem, Block<double>& block) {
-    const index_t n = problem.size;
+  void fill(const WholeProblem& problem, index_t n, Block<double>& block) {
     block.resize(n, !goal_.fit_intercept);
-    double* gram = block.gram.data();
-    if (problem.kernel_row.empty()) {
-      fill_columns(problem, gram, block.stride);
-    } else {
-      index_t columns = 0;
-      for (const int s : problem.segments) columns += kernel_.length(s);
-      std::vector<double> entries(at(columns * columns));
-      fill_columns(problem, entries.data(), columns);
-      for (index_t i = 0; i < n; ++i)
-        for (index_t j = 0; j < n; ++j)
-          gram[i * block.stride + j] =
-              entries[at(problem.kernel_row[at(i)] * columns + problem.kernel_row[at(j)])];
-    }
-    for (index_t i = 0; i < n; ++i) block.diagonal[at(i)] = gram[i * block.stride + i];
+    fill_columns(problem, block.gram.data(), block.stride);
+    for (index_t i = 0; i < n; ++i)
+      block.diagonal[at(i)] = block.gram.data()[i * block.stride + i];
   }
 
   void fill_columns(const WholeProblem& problem, double* out, index_t stride) {
@@ -197,24 +190,26 @@ class WholeSolver {
   }
 
   // decision = K coef
-  void decide(const Block<double>& block, const std::vector<double>& coef, index_t n) {
+  void decide(const Block<double>& block, const std::vector<double>& coef) {
+    const std::vector<double>& by_place = places_->sum(coef);
+    const index_t n = places_->size();
     vectors_.clear();
     factors_.clear();
     for (index_t i = 0; i < n; ++i)
-      if (coef[at(i)] != 0.0) {
+      if (by_place[at(i)] != 0.0) {
         vectors_.push_back(block.gram.data() + i * block.stride);
-        factors_.push_back(coef[at(i)]);
+        factors_.push_back(by_place[at(i)]);
       }
     decision_.assign(at(n), 0.0);
     apply_stored<double>(vectors_, factors_.data(), n, decision_.data(), run_);
+    if (places_->shared()) decision_ = places_->spread(decision_);
   }
 
   // Rounds of them until the gap is `aim`, or no more are worth it. False if they do not get there; if
   // they led nowhere, there is no history of them either.
   bool pair_steps(Round<double>& round, double aim, const Heard& on_round, WholeOutcome& outcome) {
-    const auto n = static_cast<index_t>(alpha_.size());
-    std::vector<index_t> every(alpha_.size());
-    std::iota(every.begin(), every.end(), index_t(0));
+    asking_.resize(at(places_->size()));
+    std::iota(asking_.begin(), asking_.end(), index_t(0));
     Outlook outlook(aim, 10, 100);
     double best = infinity;
     index_t changed = 0;
@@ -223,7 +218,7 @@ class WholeSolver {
       return false;
     };
     for (int idle = 0;; ++outcome.rounds) {
-      decide(round.block(), round.rows().coef(), n);
+      decide(round.block(), round.rows().coef());
       const Proof proof = round.certify(decision_);
       outcome.intercept = round.intercept();
       if (!std::isfinite(proof.dual) || proof.dual > 1.01 * round.primal_at_zero())
@@ -239,7 +234,10 @@ class WholeSolver {
       idle = proof.gap < 0.999 * best ? 0 : idle + 1;
       best = std::min(best, proof.gap);
       if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return false;
-      const BlockChanges changes = round.solve(every, run_);
+      if (places_->shared())
+        for (index_t place = 0; place < places_->size(); ++place)
+          asking_[at(place)] = asking_row(*places_, round.rows(), place, round.intercept());
+      const BlockChanges changes = round.solve(asking_, run_);
       outcome.indefinite = outcome.indefinite || changes.indefinite;
       changed = static_cast<index_t>(changes.places.size());
       if (changes.unbounded) return nowhere();
@@ -254,7 +252,7 @@ class WholeSolver {
     alpha_ = round.rows().alphas();
     certify(problem, round.block(), outcome);
     if (outcome.gap <= 0.01 * optimal(problem, outcome)) return true;
-    Face face(loss_, problem.rows, round.block(), goal_.fit_intercept, run_);
+    Face face(loss_, problem.rows, *places_, round.block(), goal_.fit_intercept, run_);
     if (!(from_afar ? face.solve_from_afar(alpha_) : face.solve(alpha_))) return false;
     balance(problem, alpha_);
     certify(problem, round.block(), outcome);
@@ -297,7 +295,7 @@ class WholeSolver {
       total.add(alpha_[i]);
       excess.add(coef_[i]);
     }
-    decide(block, coef_, static_cast<index_t>(n));
+    decide(block, coef_);
     double b = 0.0, largest = 0.0;
     for (const double value : decision_) largest = std::max(largest, std::abs(value));
     if (goal_.fit_intercept)
@@ -366,6 +364,8 @@ class WholeSolver {
   const PNormHinge loss_;
   RunControl& run_;
   InterceptSearch intercepts_;
+  std::optional<Places> places_;
+  std::vector<index_t> asking_;  // of each kernel row, the row that takes steps
   std::vector<double> alpha_, coef_, decision_, factors_;
   std::vector<const double*> vectors_;
 };

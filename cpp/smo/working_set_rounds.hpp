@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "smo/asking_row.hpp"
 #include "smo/block_members.hpp"
 #include "smo/decision_values.hpp"
 #include "smo/places.hpp"
@@ -29,7 +30,7 @@ class WorkingSetRounds {
         run_(run),
         decision_(kernel, cache, problem.segments),
         places_(problem.kernel_row, decision_.size()),
-        n_(places_.rows()),
+        n_(decision_.size()),
         usual_block_(usual_block(kernel.work_per_entry(), n_, problem.p)),
         block_size_(std::min(usual_block_, first_block)),
         round_(problem.fit_intercept, problem.balance, tol),
@@ -45,7 +46,7 @@ class WorkingSetRounds {
     }
   }
 
-  index_t size() const { return n_; }
+  index_t size() const { return places_.rows(); }
   const KernelRows<T>& kernel() const { return kernel_; }
   const PNormHinge& loss() const { return loss_; }
   DecisionValues<T>& decision() { return decision_; }
@@ -110,34 +111,41 @@ class WorkingSetRounds {
       std::iota(chosen.begin(), chosen.end(), index_t(0));
       return members_.choose(chosen, in_block_);
     }
-    const auto taken = [&](index_t i) { return in_block_[at(i)] != 0; };
-    const auto take = [&](index_t i) {
-      if (taken(i)) return;
-      in_block_[at(i)] = 1;
-      chosen.push_back(i);
+    const auto taken = [&](index_t i) { return in_block_[at(places_.of(i))] != 0; };
+    const auto take_place = [&](index_t place) {
+      if (in_block_[at(place)]) return;
+      in_block_[at(place)] = 1;
+      chosen.push_back(place);
     };
+    const auto take = [&](index_t i) { take_place(places_.of(i)); };
     // Half of the last block stays, free variables first; two thirds for p > 1, where nearly all are
     // free and take longer to settle (0.6 and 0.75: up to 1.3 times faster; 0.25: 1.6 times slower).
     const index_t stay = loss_.bounded() ? capacity / 2 : 2 * capacity / 3;
     std::vector<index_t> last = members_.rows();
     std::sort(last.begin(), last.end());
     for (const bool free : {true, false})
-      for (const index_t i : last)
-        if (static_cast<index_t>(chosen.size()) < stay && rows().is_free(at(i)) == free &&
-            !is_stale(i))
-          take(i);
+      for (const index_t place : last)
+        if (static_cast<index_t>(chosen.size()) < stay && has_free(place) == free &&
+            !decision_.is_stale(at(place)))
+          take_place(place);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
     take_worst(true, room / 2, first, taken, take);
     take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
-    for (const index_t i : chosen) in_block_[at(i)] = 0;
+    for (const index_t place : chosen) in_block_[at(place)] = 0;
     std::sort(chosen.begin(), chosen.end());
     members_.choose(chosen, in_block_);
+  }
+
+  bool has_free(index_t place) const {
+    bool found = false;
+    places_.for_rows_at(place, [&](index_t i) { found = found || rows().is_free(at(i)); });
+    return found;
   }
 
   // --- 3. solve and 4. apply -------------------------------------------------------------------
 
   index_t solve() {
-    const auto kernel_row = [&](index_t i) { return decision_.kernel_row(places_.of(i)); };
+    const auto kernel_row = [&](index_t place) { return decision_.kernel_row(place); };
     const bool whole_rows = wants_whole_rows();
     const auto between = [&](Rows rows, Rows columns, T* out, index_t stride) {
       if (whole_rows)
@@ -146,7 +154,7 @@ class WorkingSetRounds {
         kernel_.between(rows, columns, out, stride, run_);
     };
     members_.update(round_.block(), !round_.fit_intercept(), kernel_row, between, run_);
-    const BlockChanges changes = round_.solve(members_.rows(), run_);
+    const BlockChanges changes = round_.solve(asking_rows(), run_);
     indefinite_ |= changes.indefinite;
     unbounded_ |= changes.unbounded;
     count_joined(changes);
@@ -154,9 +162,18 @@ class WorkingSetRounds {
     for (const index_t place : changes.places) changed.push_back(members_.rows()[at(place)]);
     last_steps_ = changes.steps;
     last_changed_ = static_cast<index_t>(changed.size());
-    decision_.change(places_.of(std::move(changed)), places_.sum(rows().coef()), run_);
+    decision_.change(changed, places_.sum(rows().coef()), run_);
     total_changed_ += last_changed_;
     return last_changed_;
+  }
+
+  // The rows of the members that take steps.
+  const std::vector<index_t>& asking_rows() {
+    if (!places_.shared()) return members_.rows();
+    asking_.clear();
+    for (const index_t place : members_.rows())
+      asking_.push_back(asking_row(places_, rows(), place, round_.intercept()));
+    return asking_;
   }
 
   // Whether the rows of the members that join are computed as a whole, before the block is solved: they
@@ -181,13 +198,14 @@ class WorkingSetRounds {
   RunControl& run_;
   DecisionValues<T> decision_;
   Places places_;
-  const index_t n_;
+  const index_t n_;  // kernel rows
   const index_t usual_block_;
   index_t block_size_;
   Round<T> round_;
   Violators violators_;
   BlockMembers<T> members_;
-  std::vector<char> in_block_;
+  std::vector<char> in_block_;  // by place
+  std::vector<index_t> asking_;
   bool indefinite_ = false, unbounded_ = false;
   index_t total_changed_ = 0, last_changed_ = 0, last_steps_ = 0;
   double joined_changes_ = 0.0;  // share of the members that joined last whose variables changed

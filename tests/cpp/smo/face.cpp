@@ -40,7 +40,8 @@ TEST(face, ends_where_no_row_wants_to_move) {
       const DualRows rows = problem.rows();
       Block<double> block;
       fill(block, kernel, !fit_intercept);
-      Face face(loss, rows, block, fit_intercept, test.run);
+      Places places({}, n);
+      Face face(loss, rows, places, block, fit_intercept, test.run);
       std::vector<double> alpha =
           p < 2.0 ? near_optimum(kernel, problem, fit_intercept) : problem.alpha;
       const bool ended = p < 2.0 ? face.solve(alpha) : face.solve_from_afar(alpha);
@@ -66,7 +67,8 @@ TEST(face, of_equal_rows_is_any_of_many) {
   fill(block, kernel, true);
   std::vector<double> alpha(at(n), 0.0);
   alpha[0] = alpha[1] = 0.1;
-  Face face(loss, rows, block, false, test.run);
+  Places places({}, n);
+  Face face(loss, rows, places, block, false, test.run);
   CHECK(face.solve(alpha));
   CHECK(problem.violation(problem.decision(kernel.K, alpha), alpha, false) < 1e-9);
 }
