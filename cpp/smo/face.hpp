@@ -33,7 +33,7 @@ namespace psvm {
 
 class Face {
  public:
-  // The block's Gram matrix is the positive semidefinite one of all kernel rows.
+  // The block's Gram matrix is the positive semidefinite one of all places of rows.
   Face(const PNormHinge& loss, const DualRows& rows, Places& places, const Block<double>& block,
        bool fit_intercept, RunControl& run)
       : loss_(loss),

@@ -39,7 +39,7 @@ class PartRounds {
     const DecisionValues<T>& decision = whole_.decision();
     const KernelRows<T>& kernel = whole_.kernel();
     if (rows.hard_margin() || !kernel.points() || no_memory_) return false;
-    if (decision.size() <= whole_.block_size()) return false;
+    if (whole_.variables() <= whole_.block_size()) return false;
     const double members = static_cast<double>(2 * least_violators + rows.free());
     const double applications = static_cast<double>(whole_.total_changed()) /
                                 static_cast<double>(std::max<index_t>(rows.support(), 1));

@@ -36,6 +36,15 @@ class Places {
     for (index_t k = first_[at(place)]; k < first_[at(place) + 1]; ++k) visit(rows_[at(k)]);
   }
 
+  // The places of some rows, each once.
+  std::vector<index_t> of(std::vector<index_t> rows) const {
+    if (!shared()) return rows;
+    for (index_t& row : rows) row = of(row);
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    return rows;
+  }
+
   // Values by place, as values by row.
   const std::vector<double>& spread(const std::vector<double>& by_place) {
     if (!shared()) return by_place;

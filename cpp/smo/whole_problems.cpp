@@ -10,10 +10,9 @@
 #include <numeric>
 #include <optional>
 
-#include "smo/asking_row.hpp"
 #include "smo/face.hpp"
-#include "smo/places.hpp"
 #include "smo/round.hpp"
+#include "smo/variables.hpp"
 
 namespace psvm {
 namespace {
@@ -121,10 +120,11 @@ class WholeSolver {
     // Where digits count, intercepts do.
     Round<double> round(goal_.fit_intercept, 0.0, goal_.tol * (goal_.polish ? 1e-6 : 1.0));
     round.start(loss_, problem.rows, alpha_);
-    index_t n = 0;  // kernel rows
-    for (const int s : problem.segments) n += kernel_.length(s);
-    places_.emplace(problem.kernel_row, n);
-    fill(problem, n, round.block());
+    index_t columns = 0;
+    for (const int s : problem.segments) columns += kernel_.length(s);
+    variables_.emplace(problem.rows, problem.kernel_row, columns);
+    fill(problem, columns, round.block());
+    const index_t n = variables_->size();
     WholeOutcome outcome;
     double aim = 0.99 * goal_.tol;
     const index_t most = goal_.max_steps * n;
@@ -168,12 +168,22 @@ class WholeSolver {
     if (on_round) on_round(true, outcome.history.back());
   }
 
-  // The kernel matrix, from each entry computed once.
-  void fill(const WholeProblem& problem, index_t n, Block<double>& block) {
+  // The kernel matrix of the variables, from each entry computed once.
+  void fill(const WholeProblem& problem, index_t columns, Block<double>& block) {
+    const index_t n = variables_->size();
     block.resize(n, !goal_.fit_intercept);
-    fill_columns(problem, block.gram.data(), block.stride);
-    for (index_t i = 0; i < n; ++i)
-      block.diagonal[at(i)] = block.gram.data()[i * block.stride + i];
+    double* gram = block.gram.data();
+    if (variables_->are_kernel_rows(columns)) {
+      fill_columns(problem, gram, block.stride);
+    } else {
+      std::vector<double> entries(at(columns * columns));
+      fill_columns(problem, entries.data(), columns);
+      for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j)
+          gram[i * block.stride + j] =
+              entries[at(variables_->kernel_row(i) * columns + variables_->kernel_row(j))];
+    }
+    for (index_t i = 0; i < n; ++i) block.diagonal[at(i)] = gram[i * block.stride + i];
   }
 
   void fill_columns(const WholeProblem& problem, double* out, index_t stride) {
@@ -191,25 +201,25 @@ class WholeSolver {
 
   // decision = K coef
   void decide(const Block<double>& block, const std::vector<double>& coef) {
-    const std::vector<double>& by_place = places_->sum(coef);
-    const index_t n = places_->size();
+    Places& rows = variables_->rows();
+    const std::vector<double>& sums = rows.sum(coef);
+    const index_t n = variables_->size();
     vectors_.clear();
     factors_.clear();
     for (index_t i = 0; i < n; ++i)
-      if (by_place[at(i)] != 0.0) {
+      if (sums[at(i)] != 0.0) {
         vectors_.push_back(block.gram.data() + i * block.stride);
-        factors_.push_back(by_place[at(i)]);
+        factors_.push_back(sums[at(i)]);
       }
     decision_.assign(at(n), 0.0);
     apply_stored<double>(vectors_, factors_.data(), n, decision_.data(), run_);
-    if (places_->shared()) decision_ = places_->spread(decision_);
+    if (rows.shared()) decision_ = rows.spread(decision_);
   }
 
   // Rounds of them until the gap is `aim`, or no more are worth it. False if they do not get there; if
   // they led nowhere, there is no history of them either.
   bool pair_steps(Round<double>& round, double aim, const Heard& on_round, WholeOutcome& outcome) {
-    asking_.resize(at(places_->size()));
-    std::iota(asking_.begin(), asking_.end(), index_t(0));
+    asking_.resize(at(variables_->size()));
     Outlook outlook(aim, 10, 100);
     double best = infinity;
     index_t changed = 0;
@@ -234,9 +244,8 @@ class WholeSolver {
       idle = proof.gap < 0.999 * best ? 0 : idle + 1;
       best = std::min(best, proof.gap);
       if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return false;
-      if (places_->shared())
-        for (index_t place = 0; place < places_->size(); ++place)
-          asking_[at(place)] = asking_row(*places_, round.rows(), place, round.intercept());
+      for (index_t v = 0; v < variables_->size(); ++v)
+        asking_[at(v)] = variables_->asking(v, round.rows(), round.intercept());
       const BlockChanges changes = round.solve(asking_, run_);
       outcome.indefinite = outcome.indefinite || changes.indefinite;
       changed = static_cast<index_t>(changes.places.size());
@@ -252,7 +261,7 @@ class WholeSolver {
     alpha_ = round.rows().alphas();
     certify(problem, round.block(), outcome);
     if (outcome.gap <= 0.01 * optimal(problem, outcome)) return true;
-    Face face(loss_, problem.rows, *places_, round.block(), goal_.fit_intercept, run_);
+    Face face(loss_, problem.rows, variables_->rows(), round.block(), goal_.fit_intercept, run_);
     if (!(from_afar ? face.solve_from_afar(alpha_) : face.solve(alpha_))) return false;
     balance(problem, alpha_);
     certify(problem, round.block(), outcome);
@@ -364,8 +373,8 @@ class WholeSolver {
   const PNormHinge loss_;
   RunControl& run_;
   InterceptSearch intercepts_;
-  std::optional<Places> places_;
-  std::vector<index_t> asking_;  // of each kernel row, the row that takes steps
+  std::optional<Variables> variables_;
+  std::vector<index_t> asking_;  // of each variable, the row that takes steps
   std::vector<double> alpha_, coef_, decision_, factors_;
   std::vector<const double*> vectors_;
 };

@@ -9,12 +9,12 @@
 #include <numeric>
 #include <vector>
 
-#include "smo/asking_row.hpp"
 #include "smo/block_members.hpp"
 #include "smo/decision_values.hpp"
 #include "smo/places.hpp"
 #include "smo/round.hpp"
 #include "smo/sizes.hpp"
+#include "smo/variables.hpp"
 #include "smo/violators.hpp"
 #include "smo/working_set.hpp"
 
@@ -30,7 +30,8 @@ class WorkingSetRounds {
         run_(run),
         decision_(kernel, cache, problem.segments),
         places_(problem.kernel_row, decision_.size()),
-        n_(decision_.size()),
+        variables_(problem.rows, problem.kernel_row, decision_.size()),
+        n_(variables_.size()),
         usual_block_(usual_block(kernel.work_per_entry(), n_, problem.p)),
         block_size_(std::min(usual_block_, first_block)),
         round_(problem.fit_intercept, problem.balance, tol),
@@ -47,6 +48,7 @@ class WorkingSetRounds {
   }
 
   index_t size() const { return places_.rows(); }
+  index_t variables() const { return n_; }
   const KernelRows<T>& kernel() const { return kernel_; }
   const PNormHinge& loss() const { return loss_; }
   DecisionValues<T>& decision() { return decision_; }
@@ -111,41 +113,43 @@ class WorkingSetRounds {
       std::iota(chosen.begin(), chosen.end(), index_t(0));
       return members_.choose(chosen, in_block_);
     }
-    const auto taken = [&](index_t i) { return in_block_[at(places_.of(i))] != 0; };
-    const auto take_place = [&](index_t place) {
-      if (in_block_[at(place)]) return;
-      in_block_[at(place)] = 1;
-      chosen.push_back(place);
+    const auto taken = [&](index_t i) { return in_block_[at(variables_.rows().of(i))] != 0; };
+    const auto take_variable = [&](index_t v) {
+      if (in_block_[at(v)]) return;
+      in_block_[at(v)] = 1;
+      chosen.push_back(v);
     };
-    const auto take = [&](index_t i) { take_place(places_.of(i)); };
+    const auto take = [&](index_t i) { take_variable(variables_.rows().of(i)); };
     // Half of the last block stays, free variables first; two thirds for p > 1, where nearly all are
     // free and take longer to settle (0.6 and 0.75: up to 1.3 times faster; 0.25: 1.6 times slower).
     const index_t stay = loss_.bounded() ? capacity / 2 : 2 * capacity / 3;
     std::vector<index_t> last = members_.rows();
     std::sort(last.begin(), last.end());
     for (const bool free : {true, false})
-      for (const index_t place : last)
-        if (static_cast<index_t>(chosen.size()) < stay && has_free(place) == free &&
-            !decision_.is_stale(at(place)))
-          take_place(place);
+      for (const index_t v : last)
+        if (static_cast<index_t>(chosen.size()) < stay && has_free(v) == free &&
+            !decision_.is_stale(at(variables_.kernel_row(v))))
+          take_variable(v);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
     take_worst(true, room / 2, first, taken, take);
     take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
-    for (const index_t place : chosen) in_block_[at(place)] = 0;
+    for (const index_t v : chosen) in_block_[at(v)] = 0;
     std::sort(chosen.begin(), chosen.end());
     members_.choose(chosen, in_block_);
   }
 
-  bool has_free(index_t place) const {
+  bool has_free(index_t v) const {
     bool found = false;
-    places_.for_rows_at(place, [&](index_t i) { found = found || rows().is_free(at(i)); });
+    variables_.rows().for_rows_at(v, [&](index_t i) { found = found || rows().is_free(at(i)); });
     return found;
   }
 
   // --- 3. solve and 4. apply -------------------------------------------------------------------
 
   index_t solve() {
-    const auto kernel_row = [&](index_t place) { return decision_.kernel_row(place); };
+    const auto kernel_row = [&](index_t v) {
+      return decision_.kernel_row(variables_.kernel_row(v));
+    };
     const bool whole_rows = wants_whole_rows();
     const auto between = [&](Rows rows, Rows columns, T* out, index_t stride) {
       if (whole_rows)
@@ -159,20 +163,19 @@ class WorkingSetRounds {
     unbounded_ |= changes.unbounded;
     count_joined(changes);
     std::vector<index_t> changed;
-    for (const index_t place : changes.places) changed.push_back(members_.rows()[at(place)]);
+    for (const index_t place : changes.places) changed.push_back(asking_[at(place)]);
     last_steps_ = changes.steps;
     last_changed_ = static_cast<index_t>(changed.size());
-    decision_.change(changed, places_.sum(rows().coef()), run_);
+    decision_.change(places_.of(std::move(changed)), places_.sum(rows().coef()), run_);
     total_changed_ += last_changed_;
     return last_changed_;
   }
 
   // The rows of the members that take steps.
   const std::vector<index_t>& asking_rows() {
-    if (!places_.shared()) return members_.rows();
     asking_.clear();
-    for (const index_t place : members_.rows())
-      asking_.push_back(asking_row(places_, rows(), place, round_.intercept()));
+    for (const index_t v : members_.rows())
+      asking_.push_back(variables_.asking(v, rows(), round_.intercept()));
     return asking_;
   }
 
@@ -181,7 +184,7 @@ class WorkingSetRounds {
   // entries of the block are then picked, not computed (gamma x 10: usps 1.3, mnist 1.5 times faster).
   bool wants_whole_rows() const {
     const auto joined = static_cast<index_t>(members_.joined().size());
-    const double wasted = (1.0 - joined_changes_) * static_cast<double>(n_);
+    const double wasted = (1.0 - joined_changes_) * static_cast<double>(decision_.size());
     return wasted < static_cast<double>(members_.size()) && decision_.can_keep(joined);
   }
   void count_joined(const BlockChanges& changes) {
@@ -198,14 +201,15 @@ class WorkingSetRounds {
   RunControl& run_;
   DecisionValues<T> decision_;
   Places places_;
-  const index_t n_;  // kernel rows
+  Variables variables_;
+  const index_t n_;  // variables
   const index_t usual_block_;
   index_t block_size_;
   Round<T> round_;
   Violators violators_;
   BlockMembers<T> members_;
-  std::vector<char> in_block_;  // by place
-  std::vector<index_t> asking_;
+  std::vector<char> in_block_;   // by variable
+  std::vector<index_t> asking_;  // rows of the members
   bool indefinite_ = false, unbounded_ = false;
   index_t total_changed_ = 0, last_changed_ = 0, last_steps_ = 0;
   double joined_changes_ = 0.0;  // share of the members that joined last whose variables changed

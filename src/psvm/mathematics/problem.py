@@ -50,6 +50,11 @@ class KernelProblem(DualRows):
         """Rows with labels: the slack is ``max(0, 1 - y_i (f_i + b))``."""
         return cls(y, y, cost, loss, fit_intercept, segments=segments)
 
+    @property
+    def n_variables(self) -> int:
+        """Number of variables of a block that holds all of it: two rows of a target are one."""
+        return max(self.n_kernel_rows, (self.y.size + 1) // 2)
+
     def in_order(self, order: npt.NDArray[np.intp]) -> KernelProblem:
         """The same with rows in another order."""
         place = np.arange(self.y.size) if self.kernel_row is None else self.kernel_row

@@ -11,6 +11,7 @@ TEST(places, without_sharing_nothing_is_copied) {
   CHECK_EQUAL(places.rows(), 4);
   CHECK_EQUAL(places.size(), 4);
   CHECK_EQUAL(places.of(2), 2);
+  CHECK(places.of(std::vector<index_t>{3, 1}) == (std::vector<index_t>{3, 1}));
   CHECK(&places.spread(values) == &values);
   CHECK(&places.sum(values) == &values);
   std::vector<index_t> seen;
@@ -32,6 +33,7 @@ TEST(places, rows_share_kernel_rows) {
     CHECK(seen == rows[static_cast<std::size_t>(p)]);
     for (const index_t row : seen) CHECK_EQUAL(places.of(row), p);
   }
+  CHECK(places.of(std::vector<index_t>{5, 3, 0}) == (std::vector<index_t>{2, 3}));
   const auto& by_row = places.spread({10.0, 11.0, 12.0, 13.0});
   CHECK(by_row == (std::vector<double>{12.0, 10.0, 12.0, 13.0, 10.0, 12.0}));
   const auto& by_place = places.sum({1.0, 2.0, 4.0, 8.0, 16.0, 32.0});

@@ -58,7 +58,7 @@ def are_small(problems: Sequence[KernelProblem], kernel: TrainingKernel) -> bool
     is_product = kernel.kernel.facts.is_product
     if len(problems) == 1 and kernel.size > SMALL and is_product and _is_thin(kernel, kernel.size):
         return False
-    return max(problem.n_kernel_rows for problem in problems) <= WHOLE
+    return max(problem.n_variables for problem in problems) <= WHOLE
 
 
 def solve_whole(
@@ -73,7 +73,7 @@ def solve_whole(
     shared, definite = problems[0], kernel.kernel.definite
     small = kernel.size <= SMALL
     sizes = np.array([problem.y.size for problem in problems], dtype=np.int64)
-    widths = [problem.n_kernel_rows for problem in problems]
+    widths = [problem.n_variables for problem in problems]
     steps = _MOST_STEPS if small else -1
     if _is_thin(kernel, max(widths)):
         steps = int(np.clip(_THIN_STEPS / float(max(widths)) ** 2, FEW_STEPS, _MOST_STEPS))
