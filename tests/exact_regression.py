@@ -21,9 +21,12 @@ def exact_matrix(model, X):
 
 def exact_objectives(model, X, y, weight=None):
     """P of the model as it is stored, and D of its coefficients, brought to balance."""
-    K, y = exact_matrix(model, X), long(y)
-    coef = np.zeros(y.size, dtype=LONG)
+    coef, y = np.zeros(len(y), dtype=LONG), long(y)
     coef[model.support_] = long(model.dual_coef_)[0]
+    if weight is not None:  # without the rows that are absent
+        kept = np.asarray(weight) > 0
+        X, y, coef, weight = X[kept], y[kept], coef[kept], np.asarray(weight)[kept]
+    K = exact_matrix(model, X)
     f, epsilon, p = K @ coef, LONG(model.epsilon), LONG(model.p)
     cost = LONG(model.C) * (np.ones(y.size, dtype=LONG) if weight is None else long(weight))
     costs = 2 * LONG(model.quantile) * cost, 2 * (1 - LONG(model.quantile)) * cost

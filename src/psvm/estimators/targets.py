@@ -5,7 +5,8 @@ A problem in the user's units, with residuals ``r_i = y_i - f(x_i) - b``,
     min 1/2 |w|^2 + sum_i C_i(r_i) max(0, |r_i| - epsilon)^p
 
 is solved for ``y' = (y - m) / s``, ``epsilon' = epsilon / s`` and ``C' = C s^(p - 2)``, where m is
-the mean of y (0 without an intercept) and s the power of two nearest to the mean of ``|y - m|``.
+the mean of y (0 without an intercept) and s the power of two next above the mean of order p of
+``|y - m|``: for p = 1 the mean distance, for a large p the largest, whose power must be a number.
 Its solution is ``w = s w'``, ``alpha = s alpha'``, ``b = s b' + m``, and ``P = s^2 P'``. So a fit
 does not depend on the unit of y when epsilon and C follow it, and products with s are exact.
 
@@ -243,7 +244,7 @@ def encode_targets(
     present = weight > 0.0
     if not present.any():
         raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
-    centre, scale = _centre_and_scale(y[present], weight[present], fit_intercept)
+    centre, scale = _centre_and_scale(y[present], weight[present], p, fit_intercept)
     # Of both sides of a row, the one that costs less.
     shift = math.log2(scale) * (p - 2.0)
     cost = _costs(C, weight, shift)
@@ -280,21 +281,28 @@ def encode_targets(
     )
 
 
-def _centre_and_scale(y: Array, weight: Array, fit_intercept: bool) -> tuple[float, float]:
-    """The weighted mean, and the power of two next to the weighted mean distance from it."""
+def _centre_and_scale(
+    y: Array, weight: Array, p: float, fit_intercept: bool
+) -> tuple[float, float]:
+    """The weighted mean, and the power of two above the weighted p-mean of distances from it."""
     share = weight / weight.max()
     total = float(share.sum())
     # From the smallest on, so that equal targets have themselves for their mean.
     low = float(y.min())
     centre = low + float(np.sum(share * (y - low))) / total if fit_intercept else 0.0
-    spread = float(np.sum(share * np.abs(y - centre))) / total
-    if 0.0 < spread < _SMALLEST:
+    distance = np.abs(y - centre)
+    largest = float(distance.max())
+    if largest == 0.0:
+        return centre, 1.0
+    if largest < _SMALLEST:
         raise ValueError(
-            f"y differs from {'its mean' if fit_intercept else '0'} by {spread:.1e} on average, "
+            f"y differs from {'its mean' if fit_intercept else '0'} by {largest:.1e} at most, "
             f"whose square leaves the range of float64; scale y, for instance with "
             f"sklearn.compose.TransformedTargetRegressor."
         )
-    return centre, 2.0 ** round(math.log2(spread)) if spread > 0.0 else 1.0
+    with np.errstate(under="ignore"):
+        mean = float(np.sum(share * (distance / largest) ** p)) / total
+    return centre, 2.0 ** math.ceil(math.log2(largest) + math.log2(mean) / p)
 
 
 def _costs(C: float, weight: Array, shift: float) -> Array:
@@ -316,7 +324,7 @@ def _check_costs(C: float, weight: Array, cost: Array, too_small: npt.NDArray[np
     with np.errstate(over="ignore"):
         total = float(cost.sum())
     told = (
-        "C times sample weight, in the unit of y (C s^(p - 2), s the mean distance of y from its "
+        "C times sample weight, in the unit of y (C s^(p - 2), s about the distance of y from its "
         "mean), must"
     )
     came = f"got C = {C:g} and {weight.size} rows of weight up to {float(weight.max()):g}"
