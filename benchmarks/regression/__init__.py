@@ -1,5 +1,1 @@
-"""Regression beside other libraries: ``python -m benchmarks.regression``.
-
-Kernel machines on real sets (:mod:`.kernel`), linear ones (:mod:`.linear`) and quantiles
-(:mod:`.quantiles`); one referee (:mod:`.referee`) computes every objective.
-"""
+"""Regression beside other libraries; every objective is recomputed by one referee."""

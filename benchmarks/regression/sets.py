@@ -1,38 +1,56 @@
-"""The real sets: numeric columns and target, each with zero mean and unit variance."""
+"""Sets for regression: synthetic ones, and the tables of the data folder."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.cases import scaled
-from benchmarks.everyday.rows import study
+from benchmarks.cases import data_folder
 
 Array = npt.NDArray[np.float64]
 
+TARGET = "target"
 
-class Set(NamedTuple):
-    """Features and target."""
 
-    X: Array
+@dataclass(frozen=True)
+class RegressionSet:
+    """Rows and targets, both standardised."""
+
+    name: str
+    X: Any
     y: Array
 
 
-def names() -> list[str]:
-    """The sets, the smallest first; none where they, or pandas to read them, are absent."""
-    module = study()
-    if module is None or (index := module.index("regression")).empty:
-        return []
-    return list(index.sort_values("rows", kind="stable").index)
+def synthetic(rows: int, features: int, seed: int = 0) -> RegressionSet:
+    """A linear rule with noise of heavy tails; features of different sizes, some alike."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, features))
+    X[:, 1::2] += 0.5 * X[:, ::2][:, : X[:, 1::2].shape[1]]
+    y = X @ rng.normal(size=features) + 2.0 * rng.standard_t(4, size=rows)
+    return RegressionSet(f"synthetic {rows} x {features}", *_standardised(X, y))
 
 
-def load(name: str) -> Set:
-    """Missing numbers become the median of their column."""
-    features, target = study().load(name, "regression")
-    numbers = features.select_dtypes("number").astype(np.float64)
-    numbers = numbers.fillna(numbers.median()).fillna(0.0)
-    X = numbers.to_numpy(np.float64)
-    y = target.to_numpy(np.float64)[:, None]
-    return Set(scaled(X, X, "standardise")[0], scaled(y, y, "standardise")[0][:, 0])
+def tables(words: tuple[str, ...] = ("",)) -> Iterator[RegressionSet]:
+    """The Parquet tables of ``regression`` in the data folder: numeric columns, no missing rows."""
+    import polars as pl
+
+    folder = data_folder() / "regression"
+    for path in sorted(folder.glob("*.parquet")):
+        if not any(word in path.stem for word in words):
+            continue
+        table = pl.read_parquet(path)
+        y = table.get_column(TARGET).cast(pl.Float64).to_numpy()
+        columns = table.drop(TARGET).select(pl.selectors.numeric()).cast(pl.Float64)
+        X = columns.fill_null(strategy="mean").to_numpy()
+        known = np.isfinite(y) & np.isfinite(X).all(axis=1)
+        X = X[:, np.nanstd(X[known], axis=0) > 0]
+        yield RegressionSet(path.stem, *_standardised(X[known], y[known]))
+
+
+def _standardised(X: Array, y: Array) -> tuple[Array, Array]:
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return np.ascontiguousarray(X), (y - y.mean()) / y.std()

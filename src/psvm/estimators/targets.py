@@ -185,8 +185,11 @@ class EncodedTargets:
                 lost += 64.0 * UNIT * proof.magnitude
                 more = _lost_at_most(lost, error + moved, rows.cost, p) - lost
                 more += self.cost_error * (lost + more)
-                conjugate = float(np.sum(rows.loss.conjugate(alpha, rows.cost)))
-                conjugate *= self.cost_error / max(p - 1.0, UNIT)
+                conjugate = 0.0
+                if self.cost_error > 0.0:
+                    kept = alpha > 0.0  # rows that are absent have no cost, either
+                    conjugate = float(np.sum(rows.loss.conjugate(alpha[kept], rows.cost[kept])))
+                    conjugate *= self.cost_error / max(p - 1.0, UNIT)
         share = 1.01 * (more + pulled + conjugate) / least
         true = (gap + share) / (1.0 - share) * (1.0 + 8.0 * UNIT) if share < 0.5 else math.inf
         return min(true, 1.0) if proof.primal == proof.magnitude else true
@@ -203,11 +206,13 @@ def _lost_at_most(lost: float, error: Array, cost: Array, p: float) -> float:
 
 def check_targets(y: Any) -> Array:
     """Targets as a 1-D array of finite numbers of a size that can be squared."""
-    refuse_several_targets(y)
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind not in "biufO":
-        raise ValueError(f"y must be numbers to predict, got an array of type {y.dtype}.")
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    known = type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64 and y.size > 0
+    if not (known and math.isfinite(y.min()) and math.isfinite(y.max())):
+        refuse_several_targets(y)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind not in "biufO":
+            raise ValueError(f"y must be numbers to predict, got an array of type {y.dtype}.")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     largest = float(np.abs(y).max(initial=0.0))
     if largest > _LARGEST:
         raise ValueError(
