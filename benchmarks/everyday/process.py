@@ -69,7 +69,9 @@ class Measurer:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.pipe, theirs = context.Pipe()
-            self.process = context.Process(target=serve, args=(theirs, self.effort, self.work), daemon=True)
+            self.process = context.Process(
+                target=serve, args=(theirs, self.effort, self.work), daemon=True
+            )
             self.process.start()
             theirs.close()
         self.pipe.send((problem, dict(over)))
