@@ -127,6 +127,8 @@ class Face {
         if (is_free[at(i)]) {
           most = std::max(most, std::abs(off));
         } else if (alpha[at(i)] > 0.0 ? off < -least : off > least) {
+          const index_t other = counterpart(i);
+          if (other >= 0 && (is_free[at(other)] || alpha[at(other)] > 0.0)) continue;  // 0 first
           is_free[at(i)] = 1;
           wrong = true;
         }
