@@ -39,7 +39,8 @@ class PartRounds {
     const DecisionValues<T>& decision = whole_.decision();
     const KernelRows<T>& kernel = whole_.kernel();
     if (rows.hard_margin() || !kernel.points() || no_memory_) return false;
-    if (whole_.variables() <= whole_.block_size()) return false;
+    // Few kernel rows, all or for many targets each, hear of every change for little.
+    if (decision.size() <= std::max(whole_.block_size(), whole_.variables() / 2)) return false;
     const double members = static_cast<double>(2 * least_violators + rows.free());
     const double applications = static_cast<double>(whole_.total_changed()) /
                                 static_cast<double>(std::max<index_t>(rows.support(), 1));

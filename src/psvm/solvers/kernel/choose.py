@@ -92,7 +92,7 @@ def solve_kernel(
             float32,
             rounds=_FEW_ROUNDS if small else -1,
             steps=FEW_STEPS * problem.n_kernel_rows if few_features else -1,
-            impatient=problem.n_kernel_rows <= RESCUE,
+            impatient=problem.n_variables <= RESCUE,
             share=_FIRST_SHARE,
         )
     if float32:
@@ -100,7 +100,7 @@ def solve_kernel(
     if solve.over(best):
         return solve.closed(best)
     stuck = best.certificate.gap > tol and best.status is Status.STALLED
-    stuck = stuck and problem.n_kernel_rows <= RESCUE
+    stuck = stuck and problem.n_variables <= RESCUE
     if small or stuck or (few_features and best.certificate.gap > tol):
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):
