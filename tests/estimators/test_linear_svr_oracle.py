@@ -43,7 +43,9 @@ def check_promises(model, problem, duals, digits=1e-9):
     primal = problem.primal(model.coef_, model.intercept_[0])
     dual = problem.dual(duals["above"], duals["below"])
     assert model.primal_objective_[0] == pytest.approx(primal, rel=digits)
-    assert model.dual_objective_[0] == pytest.approx(dual, rel=10 * digits, abs=10 * digits * primal)
+    assert model.dual_objective_[0] == pytest.approx(
+        dual, rel=10 * digits, abs=10 * digits * primal
+    )
     assert primal - dual <= model.dual_gap_[0] * primal * (1 + 1e-12)
     assert model.dual_gap_[0] <= model.tol
     assert model.status_ == [Status.CONVERGED]

@@ -276,9 +276,7 @@ class LinearPSVR(PNormRegressor):
             solver_units.extend(found)
             return found[0]
 
-        dual = DualRows(
-            pairs.sign, pairs.target, pairs.cost, settings.loss, settings.fit_intercept
-        )
+        dual = DualRows(pairs.sign, pairs.target, pairs.cost, settings.loss, settings.fit_intercept)
         solution = self._solved(targets, dual, settings, watch, solve)
         if not solver_units:  # w = 0 has all rows inside the tube
             solution = replace(solution, w=np.zeros(seen.count))

@@ -336,9 +336,7 @@ class _Newton:
         return Begin(found.w, found.b)
 
 
-def margin_unit(
-    problems: LinearProblems, t: int, decision: Array, band: float
-) -> float:
+def margin_unit(problems: LinearProblems, t: int, decision: Array, band: float) -> float:
     """What a band is to be multiplied by to hold that share of the rows of a problem; 1 of classes.
 
     ``decision`` is ``<w, x> + b`` of the rows of features.
