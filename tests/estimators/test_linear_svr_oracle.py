@@ -182,6 +182,16 @@ def test_all_rows_inside_the_tube(p, solver, duals):
     assert model.primal_objective_[0] == pytest.approx(best, rel=1.1e-4)
 
 
+def test_rows_that_are_absent_may_be_outside():
+    X, y = noisy_line(n=80, d=3, seed=3)
+    weight = (np.arange(80) % 5 != 0).astype(float)
+    far = np.where(weight == 0, 1e9, y)
+    model = LinearPSVR(C=np.inf, epsilon=4.0).fit(X, far, weight)
+    alone = LinearPSVR(C=np.inf, epsilon=4.0).fit(X[weight > 0], y[weight > 0])
+    assert model.coef_ == pytest.approx(alone.coef_, abs=1e-2)
+    assert model.dual_gap_[0] <= 1e-4
+
+
 def test_no_tube_is_an_error():
     X, y = noisy_line(n=80, d=3, seed=3)
     for solver in ("auto", "semismooth_newton", "coordinate_descent"):

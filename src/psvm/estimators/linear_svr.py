@@ -248,6 +248,7 @@ class LinearPSVR(PNormRegressor):
         check.check_width(1, seen.count)
         targets = self._encode(y, weight, settings)
         pairs = targets.dual_rows()
+        pairs.target[pairs.cost == 0.0] = 0.0  # of rows that are absent, whatever it was
         n = targets.y.size
         problems = LinearProblems(
             _SIGNS,
