@@ -41,7 +41,6 @@ SEEN_THROUGH = {
     "dask/inputs": "dask/test_linear_svc.py",
     "dask/linear": "dask/test_linear_svc.py",
     "dask/load": "dask/test_linear_svc.py",
-    "dask/passes": "dask/test_faults.py",
     "dask/predict": "dask/test_linear_svc.py",
     "dask/sample": "dask/test_linear_svc.py",
     "dask/sift": "dask/test_linear_svc.py",

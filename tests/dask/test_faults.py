@@ -13,6 +13,7 @@ import pytest
 from cluster_data import assert_same_fit, noisy_classes
 
 from psvm import LinearPSVC
+from psvm.estimators import watch
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -21,6 +22,7 @@ import dask  # noqa: E402
 
 from psvm.dask import ClusterError, DaskLinearPSVC  # noqa: E402
 from psvm.dask import cluster as cluster_module  # noqa: E402
+from psvm.dask import solve as solve_module  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Sending large graph:UserWarning",
@@ -46,8 +48,6 @@ def rows(n=40_000, d=8, k=2, chunk=5_000, seed=0):
 
 def listening(model, at, action):
     """Do something once, in the round of this number."""
-    from psvm.estimators import watch
-
     seen = []
 
     def listen(round):
@@ -173,6 +173,47 @@ def test_all_workers_gone(monkeypatch):
     excess = partial.primal_objective_[0] / best.primal_objective_[0] - 1.0
     assert 0.0 <= excess <= partial.dual_gap_[0] / (1.0 - partial.dual_gap_[0])
     assert partial.predict(X).shape == y.shape
+
+
+def test_all_workers_gone_while_rows_are_sifted(monkeypatch):
+    """Many rows at p = 1: the client solves those near the margin, and each result is certified."""
+    (X, y), lazy = rows(60_000, 10, 2, 9_000)
+    gaps = []
+
+    def not_this_way(solve, begins, stages):
+        assert not begins, f"not solved by sifting: {gaps}"
+        return {}
+
+    monkeypatch.setattr(solve_module.ClusterSolve, "_newton", not_this_way)
+    monkeypatch.setattr(cluster_module, "NO_WORKERS", 2.0)
+    with cluster_of(1) as client:
+        model = DaskLinearPSVC(1.0, C=0.1, tol=1e-11, on_failure="keep")
+
+        def scale_down(round):
+            gaps.append(round.record["gap"])
+            if len(gaps) == 2:  # after the first band
+                client.cluster.scale(0)
+
+        with (
+            watch.listening(scale_down),
+            pytest.raises(ClusterError, match="no workers for 2 s"),
+        ):
+            model.fit(*lazy)
+    assert not hasattr(model, "coef_")
+    partial = model.partial_
+    best = LinearPSVC(1.0, C=0.1, tol=1e-9).fit(X, y)
+    # The solution of the first band, not of the sample.
+    assert partial.dual_gap_[0] == pytest.approx(gaps[1], rel=0.1, abs=1e-8)
+    excess = partial.primal_objective_[0] / best.primal_objective_[0] - 1.0
+    assert -1e-9 <= excess <= partial.dual_gap_[0] / (1.0 - partial.dual_gap_[0])
+    # Certificates of p = 1 that nobody asked for cost nothing.
+    with cluster_of(1):
+        monkeypatch.undo()
+        plain = DaskLinearPSVC(1.0, C=0.1, tol=1e-6).fit(*lazy)
+        kept = DaskLinearPSVC(1.0, C=0.1, tol=1e-6, on_failure="keep").fit(*lazy)
+    assert kept.traffic_["round_trips"] == plain.traffic_["round_trips"]
+    assert kept.primal_objective_ == pytest.approx(plain.primal_objective_, rel=1e-9)
+    assert not hasattr(kept, "partial_")
 
 
 @pytest.mark.slow
@@ -304,6 +345,35 @@ def test_workers_killed_at_random_moments():
             lost += model.traffic_["rebuilt"] > 0
         assert_same_fit(model, local[p], gap=1e-9)
     assert lost >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_many_kills_on_one_cluster():
+    """Twenty fits on the same cluster, a worker killed in each: none hangs, all are equal."""
+    (X, y), lazy = rows(100_000, 10, 3, 7_500)
+    rng = random.Random(1)
+    ps = 1.0, 1.5, 2.0, 3.0
+    local = {p: LinearPSVC(p, C=0.1, tol=1e-10).fit(X, y) for p in ps}
+    seconds = []
+    with cluster_of(2) as client:
+        for fit in range(20):
+            p, at, delay = ps[fit % 4], rng.randrange(1, 10), rng.uniform(0.0, 0.3)
+
+            def kill(delay=delay):
+                time.sleep(delay)
+                return kill_one(client, rng.randrange(len(client.scheduler_info()["workers"])))
+
+            began = time.monotonic()
+            with ThreadPoolExecutor(1) as pool:
+                model = listening(
+                    lambda p=p: DaskLinearPSVC(p, C=0.1, tol=1e-10).fit(*lazy),
+                    at,
+                    lambda pool=pool, kill=kill: pool.submit(kill),
+                )
+            seconds.append(time.monotonic() - began)
+            assert_same_fit(model, local[p], gap=1e-9)
+    assert max(seconds) < 60.0, seconds
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def _patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Fut
             lost = [one for one in (*futures, *cancel) if one.status == "error"]
             if attempt == MOST_RETRIES or not lost:
                 raise
-            cluster.client.retry(lost)
+            cluster.retry(lost)
     raise ClusterError("unreachable")  # pragma: no cover
 
 

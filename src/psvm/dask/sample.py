@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import scipy.sparse as sp
 from dask._task_spec import Task
 
 from psvm.dask.blocks import Block
-from psvm.dask.targets import Encoder, PricedRows
-from psvm.mathematics.problem import LinearProblems
+from psvm.dask.cluster import pickled_bytes
+from psvm.dask.step import Setup
+from psvm.dask.targets import PricedRows
 from psvm.solvers.ledger import OutOfTime, Stage
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.passes import BlockPasses
@@ -34,17 +36,14 @@ Array = npt.NDArray[np.float64]
 MOST_ENTRIES = 2**22
 
 
-def sample_of(block: Block, encoder: Encoder, share: Array) -> tuple[Any, PricedRows]:
-    """Rows of a block, of each class its share."""
-    priced = encoder.rows(block.y, block.weight)
-    lot = np.random.default_rng([0, block.number]).random(priced.codes.size)
+def sample_of(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows]:
+    """Rows of a block, of each class its share; those on the same features together."""
+    priced = setup.encoder.rows(block.y, block.weight)
+    problems = priced.problems(setup.signs, setup.terms)
+    lot = np.random.default_rng([0, block.number]).random(block.rows)
+    lot = lot if priced.feature_row is None else lot[priced.feature_row]
     chosen = np.flatnonzero((lot < share[priced.codes]) & (priced.cost > 0.0))
-    own = chosen if priced.feature_row is None else priced.feature_row[chosen]
-    return block.X[own], PricedRows(
-        priced.codes[chosen],
-        priced.cost[chosen],
-        None if priced.target is None else priced.target[chosen],
-    )
+    return block.X[problems.features_of(chosen)], PricedRows.of(problems.among(chosen))
 
 
 def sample_solution(
@@ -57,7 +56,7 @@ def sample_solution(
     size = min(size, MOST_ENTRIES / max(summary.entries, 1.0))
     share = sample_shares(counts, size)
     tasks = [
-        Task(cluster.name("sample"), sample_of, block, solve.setup.encoder, share)
+        Task(cluster.name("sample"), sample_of, block, solve.setup, share)
         for block in passes.blocks
     ]
     cluster.traffic.tasks += len(tasks)
@@ -65,19 +64,15 @@ def sample_solution(
     began = time.monotonic()
     parts = cluster.results(list(futures.values()))
     cluster.traffic.seconds_loading += time.monotonic() - began
+    cluster.traffic.bytes_sampled += pickled_bytes(parts)
     rows, priced = [part for part, _ in parts], [one for _, one in parts]
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
-    codes = np.concatenate([one.codes for one in priced])
+    joined = PricedRows.joined(priced, [part.shape[0] for part in rows])
+    codes = joined.codes
     found = np.bincount(codes, minlength=counts.size)
     factor = counts / np.maximum(found, 1)
-    problems = LinearProblems(
-        solve.setup.signs,
-        codes,
-        np.concatenate([one.cost for one in priced]) * factor[codes],
-        solve.setup.terms.loss,
-        solve.setup.terms.fit_intercept,
-        None if priced[0].target is None else np.concatenate([one.target for one in priced]),
-    )
+    joined = replace(joined, cost=joined.cost * factor[codes])
+    problems = joined.problems(solve.setup.signs, solve.setup.terms)
     own = summarise([X], centred=problems.fit_intercept)
     local = BlockPasses([X], problems, numbers, solve.threads, own.shift)
     asides = {t: stages[t].ledger.aside(max(SAMPLE_TOL, stages[t].tol)) for t in numbers}

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm.dask.passes import last_answer
 from psvm.dask.sample import MOST_ENTRIES
 from psvm.dask.step import Band, BandRows, Fill
-from psvm.mathematics.problem import LinearProblems
+from psvm.dask.targets import PricedRows
 from psvm.solvers.ledger import OutOfTime, Stage
 from psvm.solvers.linear.balance import balanced_dual
 from psvm.solvers.linear.best_pair import BestPair
@@ -56,7 +57,7 @@ def sift(
                     del left[t]
             if not left or sum(active[t] for t in left) * solve.summary.entries > _MOST_ENTRIES:
                 break
-            found = solve.passes.ask({t: [Band()] for t in left})
+            found = solve.ask({t: Band() for t in left})
             for t in list(left):
                 if isinstance(found[t], RowsLost):
                     del left[t]
@@ -66,6 +67,7 @@ def sift(
     except OutOfTime:
         pass  # the loop will notice
     for t, begin in begins.items():
+        solve.to_certify.pop(t, None)
         if t not in done:
             best, stage = ends[t], stages[t]
             if np.isfinite(best.primal):
@@ -82,7 +84,7 @@ def _at_band(solve: ClusterSolve, begins: Mapping[int, Begin], band: float) -> d
         sigma = solve.costs.typical[t] / (2.0 * band)
         direction = np.ascontiguousarray(begin.w)
         orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
-    return solve.passes.answer(orders)
+    return {t: last_answer(value) for t, value in solve.ask(orders).items()}
 
 
 def _judged(
@@ -97,6 +99,7 @@ def _judged(
     if dual > best.dual:
         solve.passes.waiting[t] = Keep(False, factors)
         best.dual = dual
+        solve.milestone(t, best)
     return best.ends(stage, sums.active)
 
 
@@ -115,15 +118,8 @@ def _solve_band(
         return Begin(best.w, best.b)
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
     setup, alpha = solve.setup, np.concatenate([part.alpha for part in parts])
-    targets = [part.target for part in parts if part.target is not None]
-    problems = LinearProblems(
-        setup.signs,
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.cost for part in parts]),
-        setup.terms.loss,
-        setup.terms.fit_intercept,
-        np.concatenate(targets) if targets else None,
-    )
+    priced = PricedRows.joined([part.priced for part in parts], [one.shape[0] for one in rows])
+    problems = priced.problems(setup.signs, setup.terms)
     passes = BlockPasses([X], problems, [t], solve.threads, solve.summary.shift)
     # What the rows outside contribute: everything less the rows inside.
     signed = problems.signs[t][problems.codes] * alpha
@@ -146,4 +142,6 @@ def _solve_band(
             by_shard[part.shard], first = own, first + part.alpha.size
         solve.passes.waiting[t] = Fill(by_shard)
         best.dual = found.dual
+        # P at the new point is not known yet, but in the round that certifies it.
+        solve.milestone(t, replace(found, status=best.status, n_iter=best.n_iter))
     return Begin(found.w, found.b)
