@@ -17,7 +17,7 @@ from psvm.dask.predict import lazy_accuracy
 from psvm.dask.solve import Costs
 from psvm.dask.targets import Labels, all_labels
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier
+from psvm.estimators.classifier import PNormClassifier
 from psvm.estimators.labels import EncodedLabels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_weights import LinearWeights

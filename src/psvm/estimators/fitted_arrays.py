@@ -36,9 +36,9 @@ def number_array(model: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def support_counts(model: Any, total: int) -> list[int]:
-    """``n_support_``: as many classes as ``classes_``, as many vectors as coefficients."""
-    counts, k = model.n_support_, model.classes_.size
+def support_counts(model: Any, total: int, k: int) -> list[int]:
+    """``n_support_``: one for each of k classes, as many vectors as coefficients."""
+    counts = model.n_support_
     fits = _are_integers(counts, (k,)) and counts.min() >= 0 and int(counts.sum()) == total
     if not fits:
         raise _changed("n_support_", f"{k} counts whose sum is {total}", _shown(counts))
