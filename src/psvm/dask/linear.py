@@ -25,7 +25,7 @@ from psvm.dask.solve import Certified, ClusterSolve, Costs, no_alpha
 from psvm.dask.step import Setup
 from psvm.dask.targets import Encoder, Target
 from psvm.estimators import validation as check
-from psvm.estimators.base import Settings, all_or_nothing, errors_as_before
+from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.watch import FitWatch
 from psvm.mathematics.problem import LinearStart, Terms
@@ -69,7 +69,7 @@ class ClusterFit:
     """
 
     estimator: Any
-    settings: Settings
+    settings: Any  # of the estimator
     local: str  # the name of the estimator for one machine
 
     def __post_init__(self) -> None:

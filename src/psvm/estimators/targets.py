@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array, column_or_1d
 
 from psvm.estimators.labels import LARGEST_SUM, SMALLEST_COST
-from psvm.mathematics.certificate import DualRows
+from psvm.mathematics.certificate import Certificate, DualRows
 from psvm.mathematics.rounding import UNIT
 from psvm.solvers.ledger import Record, Solution, Status, proved_status
 
@@ -126,8 +126,13 @@ class EncodedTargets:
 
         The gap counts what is rounded off where targets, costs and the intercept change units.
         """
+        alpha = self.scale * found.alpha
+        errors = UnitErrors.of(rows, found.alpha, self.epsilon)
+        return replace(self.converted(found, errors, tol), gather_alpha=lambda: alpha)
+
+    def converted(self, found: Solution, errors: UnitErrors, tol: float) -> Solution:
+        """The same but for the dual variables, where sums over the rows are all that is known."""
         proof, unit, s = found.certificate, self.scale**2, self.scale
-        alpha = s * found.alpha
         certificate = replace(
             proof,
             primal=proof.primal * unit,
@@ -135,11 +140,10 @@ class EncodedTargets:
             magnitude=proof.magnitude * unit,
             squared_norm=proof.squared_norm * unit,
             intercept=self.intercept(proof.intercept),
-            gap=self._true_gap(found, rows),
+            gap=self._true_gap(proof, errors),
         )
         return replace(
             found,
-            gather_alpha=lambda: alpha,
             certificate=certificate,
             status=proved_status(
                 found.status,
@@ -152,46 +156,81 @@ class EncodedTargets:
             w=s * found.w,
         )
 
-    def _true_gap(self, found: Solution, rows: DualRows) -> float:
+    def _true_gap(self, proof: Certificate, errors: UnitErrors) -> float:
         """The gap of the problem in the user's units, from that in the solvers' units.
 
         With errors ``e_i`` of targets and intercept, ``L`` lost becomes at most
         ``(L^(1/p) + (sum_i cost_i e_i^p)^(1/p))^p`` (Minkowski), and D at least
         ``D - sum_i alpha_i e_i``.
         """
-        proof, alpha = found.certificate, found.alpha
-        gap, p = proof.gap, rows.loss.p
+        gap, p = proof.gap, errors.p
         if not gap < 0.5 or proof.primal == 0.0:
             return gap
-        # Each target is a difference that is rounded twice; the sum for the intercept is, once.
-        error = UNIT * (2.0 * np.abs(rows.target) + 3.0 * self.epsilon)
         stored = self.intercept(proof.intercept)
         moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
         least = (1.0 - gap) * proof.magnitude
-        with np.errstate(over="ignore", invalid="ignore"):
-            pulled = float(np.sum(alpha * error))
-            if rows.hard_margin:
-                more, conjugate = 0.0, 0.0
-            else:
-                norm = 0.0 if math.isnan(proof.squared_norm) else proof.squared_norm
-                lost = max(proof.primal - 0.5 * norm, 0.0) * (1.0 + gap)
-                lost += 64.0 * UNIT * proof.magnitude
-                more = _lost_at_most(lost, error + moved, rows.cost, p) - lost
-                more += self.cost_error * (lost + more)
-                conjugate = float(np.sum(rows.loss.conjugate(alpha, rows.cost)))
-                conjugate *= self.cost_error / max(p - 1.0, UNIT)
-        share = 1.01 * (more + pulled + conjugate) / least
+        more = conjugate = 0.0
+        if not errors.hard_margin:
+            norm = 0.0 if math.isnan(proof.squared_norm) else proof.squared_norm
+            lost = max(proof.primal - 0.5 * norm, 0.0) * (1.0 + gap)
+            lost += 64.0 * UNIT * proof.magnitude
+            added = errors.of_targets + moved * errors.of_intercept
+            more = (lost ** (1.0 / p) + added) ** p * (1.0 + 8.0 * p * UNIT) - lost
+            more += self.cost_error * (lost + more)
+            conjugate = errors.conjugate * self.cost_error / max(p - 1.0, UNIT)
+        share = 1.01 * (more + errors.pulled + conjugate) / least
         true = (gap + share) / (1.0 - share) * (1.0 + 8.0 * UNIT) if share < 0.5 else math.inf
         return min(true, 1.0) if proof.primal == proof.magnitude else true
 
 
-def _lost_at_most(lost: float, error: Array, cost: Array, p: float) -> float:
-    """What is lost at most where slacks are larger by these errors."""
-    largest = float(error.max(initial=0.0))
-    if largest == 0.0:
-        return lost
-    added = largest * float(np.sum(cost * (error / largest) ** p)) ** (1.0 / p)
-    return float((lost ** (1.0 / p) + added) ** p) * (1.0 + 8.0 * p * UNIT)
+@dataclass(frozen=True)
+class UnitErrors:
+    """What the units of targets may do to P and D: sums over dual rows i with targets off by e_i.
+
+    Attributes
+    ----------
+    pulled : float
+        ``sum_i alpha_i e_i``.
+    of_targets, of_intercept : float
+        ``(sum_i cost_i e_i^p)^(1/p)`` and ``(sum_i cost_i)^(1/p)``; they are not asked for where
+        the margin is hard.
+    conjugate : float
+        ``sum_i conjugate_i(alpha_i)``.
+    p : float
+        The exponent.
+    hard_margin : bool
+        Whether costs are infinite.
+    """
+
+    pulled: float
+    of_targets: float
+    of_intercept: float
+    conjugate: float
+    p: float
+    hard_margin: bool
+
+    @staticmethod
+    def bound(target: Any, epsilon: float) -> Any:
+        """``e_i``: each target is a difference that is rounded twice; b added to it is, once."""
+        return UNIT * (2.0 * np.abs(target) + 3.0 * epsilon)
+
+    @classmethod
+    def of(cls, rows: DualRows, alpha: Array, epsilon: float) -> UnitErrors:
+        """The sums over all rows."""
+        error, p = cls.bound(rows.target, epsilon), rows.loss.p
+        pulled = float(np.sum(alpha * error))
+        if rows.hard_margin:
+            return cls(pulled, 0.0, 0.0, 0.0, p, True)
+        largest = float(error.max(initial=0.0)) or 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            return cls(
+                pulled,
+                largest * float(np.sum(rows.cost * (error / largest) ** p)) ** (1.0 / p),
+                float(np.sum(rows.cost)) ** (1.0 / p),
+                float(np.sum(rows.loss.conjugate(alpha, rows.cost))),
+                p,
+                False,
+            )
 
 
 def check_targets(y: Any) -> Array:
@@ -238,28 +277,55 @@ def encode_targets(
     if not present.any():
         raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
     centre, scale = _centre_and_scale(y[present], weight[present], fit_intercept)
-    # Of both sides of a row, the one that costs less.
-    shift = math.log2(scale) * (p - 2.0)
-    cost = _costs(C, weight, shift)
-    smallest = np.where(present, 2.0 * min(quantile, 1.0 - quantile) * cost, 0.0)
-    too_small = smallest < SMALLEST_COST
-    _check_costs(C, weight[present], cost[present], too_small[present])
-    if too_small[present].any():
+    cost = costs_in_unit(C, weight, scale, p)
+    too_small = costs_too_small(cost, quantile) & present
+    check_costs_in_unit(
+        C,
+        int(present.sum()),
+        float(weight.max()),
+        cost[present],
+        all_too_small=bool(too_small[present].all()),
+    )
+    if too_small.any():
         return encode_targets(
             y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
         )
-    return EncodedTargets(
-        given=y,
-        y=(y - centre) / scale,
-        cost=np.where(present, cost, 0.0),
-        epsilon=epsilon / scale,
-        quantile=quantile,
-        centre=centre,
-        scale=scale,
-        given_epsilon=epsilon,
-        fit_intercept=fit_intercept,
-        cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
-    )
+    cost = np.where(present, cost, 0.0)
+    unit = TargetUnit(centre, scale, epsilon, quantile, p, fit_intercept)
+    return unit.encoded(y, cost)
+
+
+@dataclass(frozen=True)
+class TargetUnit:
+    """What targets are centred by and divided by, and the tube around them in the user's units."""
+
+    centre: float
+    scale: float
+    epsilon: float
+    quantile: float
+    p: float
+    fit_intercept: bool
+
+    def encoded(self, y: Array, cost: Array) -> EncodedTargets:
+        """Targets with costs that are in this unit already."""
+        shift = _shift(self.scale, self.p)
+        return EncodedTargets(
+            given=y,
+            y=(y - self.centre) / self.scale,
+            cost=cost,
+            epsilon=self.epsilon / self.scale,
+            quantile=self.quantile,
+            centre=self.centre,
+            scale=self.scale,
+            given_epsilon=self.epsilon,
+            fit_intercept=self.fit_intercept,
+            cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
+        )
+
+
+def _shift(scale: float, p: float) -> float:
+    """The logarithm of ``scale^(p - 2)``."""
+    return math.log2(scale) * (p - 2.0)
 
 
 def _centre_and_scale(y: Array, weight: Array, fit_intercept: bool) -> tuple[float, float]:
@@ -270,19 +336,25 @@ def _centre_and_scale(y: Array, weight: Array, fit_intercept: bool) -> tuple[flo
     low = float(y.min())
     centre = low + float(np.sum(share * (y - low))) / total if fit_intercept else 0.0
     spread = float(np.sum(share * np.abs(y - centre))) / total
+    return centre, scale_of(spread, fit_intercept)
+
+
+def scale_of(spread: float, fit_intercept: bool) -> float:
+    """The power of two next to the mean distance of targets from their centre."""
     if 0.0 < spread < _SMALLEST:
         raise ValueError(
             f"y differs from {'its mean' if fit_intercept else '0'} by {spread:.1e} on average, "
             f"whose square leaves the range of float64; scale y, for instance with "
             f"sklearn.compose.TransformedTargetRegressor."
         )
-    return centre, 2.0 ** round(math.log2(spread)) if spread > 0.0 else 1.0
+    return float(2.0 ** round(math.log2(spread))) if spread > 0.0 else 1.0
 
 
-def _costs(C: float, weight: Array, shift: float) -> Array:
-    """``C 2^shift weight``, where only the product needs to be a number."""
+def costs_in_unit(C: float, weight: Array, scale: float, p: float) -> Array:
+    """``C scale^(p - 2) weight``, where only the product needs to be a number."""
     if np.isinf(C):
         return np.full(weight.size, np.inf)
+    shift = _shift(scale, p)
     whole = math.floor(shift)
     with np.errstate(over="ignore", under="ignore"):
         mantissa, exponent = np.frexp(C * 2.0 ** (shift - whole))
@@ -291,8 +363,18 @@ def _costs(C: float, weight: Array, shift: float) -> Array:
         return np.asarray(np.ldexp(mantissa * parts, powers + exponents))
 
 
-def _check_costs(C: float, weight: Array, cost: Array, too_small: npt.NDArray[np.bool_]) -> None:
-    """Refuse costs that leave the range of float64 in the units of the targets."""
+def costs_too_small(cost: Array, quantile: float) -> npt.NDArray[np.bool_]:
+    """Whether the side of each row that costs less costs too little to divide by."""
+    return np.asarray(2.0 * min(quantile, 1.0 - quantile) * cost < SMALLEST_COST)
+
+
+def check_costs_in_unit(
+    C: float, rows: int, largest: float, cost: Array, *, all_too_small: bool
+) -> None:
+    """Refuse costs that leave the range of float64 in the units of the targets.
+
+    ``largest`` is the largest of the weights of the rows.
+    """
     if np.isinf(C):
         return
     with np.errstate(over="ignore"):
@@ -301,14 +383,14 @@ def _check_costs(C: float, weight: Array, cost: Array, too_small: npt.NDArray[np
         "C times sample weight, in the unit of y (C s^(p - 2), s the mean distance of y from its "
         "mean), must"
     )
-    came = f"got C = {C:g} and {weight.size} rows of weight up to {float(weight.max()):g}"
+    came = f"got C = {C:g} and {rows} rows of weight up to {largest:g}"
     if not total <= LARGEST_SUM:
         raise ValueError(
             f"{told} not sum to more than {LARGEST_SUM:g} over the rows, {came}. Lower C, the "
             f"weights or p, or scale y, for instance with sklearn.compose."
             f"TransformedTargetRegressor."
         )
-    if too_small.all():
+    if all_too_small:
         raise ValueError(
             f"{told} be at least {SMALLEST_COST:.2g} for some row, {came}. Raise C or the weights, "
             f"lower p, or scale y, for instance with sklearn.compose.TransformedTargetRegressor."
