@@ -42,6 +42,13 @@ def blobs(n=60, classes=3, d=3, seed=0, spread=1.2):
     return centres[y] + spread * rng.normal(size=(n, d)), y
 
 
+def curve(n=60, d=3, seed=0, noise=0.2):
+    """Targets on a curve of the first feature, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, 2.0 * np.sin(2.0 * X[:, 0]) + X[:, -1] + noise * rng.normal(size=n) + 3.0
+
+
 def thin():
     """60 rows with about 15 % of 40 columns filled, one row and one column empty."""
     rng = np.random.default_rng(0)

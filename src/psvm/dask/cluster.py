@@ -367,7 +367,8 @@ class _Vigil:
         elif now - self.seen_workers > cluster.no_workers:
             raise ClusterError(
                 f"The cluster has had no workers for {cluster.no_workers:g} s; start some, and fit "
-                f"again."
+                f"again. (A LocalCluster gives up a worker that is not back within Dask's setting "
+                f"distributed.deploy.lost-worker-timeout.)"
             )
         state = sum(one.status == "finished" for one in self.futures), workers
         if state != self.before:

@@ -47,11 +47,13 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     ]
     cluster.traffic.tasks += 2 * count
     futures = cluster.client.compute([*blocks, *told], retries=1)
-    cluster.owned += futures
+    own, describing = futures[:count], futures[count:]
+    cluster.owned += own
     began = time.monotonic()
-    described = _patiently(cluster, futures[count:], futures[:count])
+    described = _patiently(cluster, describing, own)
+    cluster.cancel(describing)  # which would be done again whenever a worker is lost
     cluster.traffic.seconds_loading += time.monotonic() - began
-    own, full = futures[:count], [k for k, one in enumerate(described) if one.rows]
+    full = [k for k, one in enumerate(described) if one.rows]
     if not full:
         raise ValueError(f"X must have at least one row, got {count} empty partitions.")
     first = described[full[0]]

@@ -59,7 +59,7 @@ class PNormRegressor(RegressorMixin, PNormMachine):
         epsilon = check.check_epsilon(self.epsilon)
         if np.isinf(common.C) and epsilon == 0.0:
             raise ValueError(
-                "C=inf asks for all rows inside the tube |y - f(x)| <= epsilon, and with "
+                "C=inf asks for all rows inside the tube |y - f(x)| <= epsilon, and at "
                 "epsilon=0 rounding alone puts them outside: `epsilon` must be > 0 for C=inf. "
                 "Use a small epsilon, or a large finite C."
             )
@@ -109,7 +109,7 @@ class PNormRegressor(RegressorMixin, PNormMachine):
     def _no_hard_margin(self) -> str:
         return (
             f"C=inf asks for all rows inside the tube |y - f(x)| <= epsilon = {self.epsilon:g}, "
-            f"and there is no such model {self._not_inside}"
+            f"and no such model was found {self._not_inside}"
         )
 
     def _how_many(self, failed: int, total: int) -> str:

@@ -152,8 +152,8 @@ class PSVR(KernelMachine, PNormRegressor):
     """
 
     _not_inside = (
-        "in this kernel. Use a finite C, a larger epsilon, or a kernel with more features (a "
-        "larger gamma)."
+        "in this kernel: there is none, or its weights are too large for float64. Use a finite C, "
+        "a larger epsilon, or a kernel with more features (a larger gamma)."
     )
 
     def __init__(

@@ -72,6 +72,9 @@ class EncodedTargets:
         Whether b is free.
     cost_error : float
         How far ``cost`` may be off by rounding, relative to itself.
+    narrowed : float
+        By how much ``epsilon`` is smaller than the tube as it came, so that rows that must be
+        inside are inside of that, too, whatever the change of units rounds off.
     """
 
     given: Array
@@ -84,6 +87,7 @@ class EncodedTargets:
     given_epsilon: float
     fit_intercept: bool
     cost_error: float
+    narrowed: float = 0.0
 
     def dual_rows(self, y: Array | None = None, cost: Array | None = None) -> DualPairs:
         """Signs, targets and costs of the dual rows of all rows, or of others of this y and cost.
@@ -169,6 +173,8 @@ class EncodedTargets:
         stored = self.intercept(proof.intercept)
         moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
         least = (1.0 - gap) * proof.magnitude
+        if errors.hard_margin and errors.largest + moved > self.narrowed:
+            return math.inf
         more = conjugate = 0.0
         if not errors.hard_margin:
             norm = 0.0 if math.isnan(proof.squared_norm) else proof.squared_norm
@@ -178,7 +184,8 @@ class EncodedTargets:
             more = (lost ** (1.0 / p) + added) ** p * (1.0 + 8.0 * p * UNIT) - lost
             more += self.cost_error * (lost + more)
             conjugate = errors.conjugate * self.cost_error / max(p - 1.0, UNIT)
-        share = 1.01 * (more + errors.pulled + conjugate) / least
+        pulled = errors.pulled + self.narrowed * errors.alpha
+        share = 1.01 * (more + pulled + conjugate) / least
         true = (gap + share) / (1.0 - share) * (1.0 + 8.0 * UNIT) if share < 0.5 else math.inf
         return min(true, 1.0) if proof.primal == proof.magnitude else true
 
@@ -189,8 +196,10 @@ class UnitErrors:
 
     Attributes
     ----------
-    pulled : float
-        ``sum_i alpha_i e_i``.
+    largest : float
+        The largest ``e_i``.
+    alpha, pulled : float
+        ``sum_i alpha_i`` and ``sum_i alpha_i e_i``.
     of_targets, of_intercept : float
         ``(sum_i cost_i e_i^p)^(1/p)`` and ``(sum_i cost_i)^(1/p)``; they are not asked for where
         the margin is hard.
@@ -202,6 +211,8 @@ class UnitErrors:
         Whether costs are infinite.
     """
 
+    largest: float
+    alpha: float
     pulled: float
     of_targets: float
     of_intercept: float
@@ -218,18 +229,18 @@ class UnitErrors:
     def of(cls, rows: DualRows, alpha: Array, epsilon: float) -> UnitErrors:
         """The sums over all rows."""
         error, p = cls.bound(rows.target, epsilon), rows.loss.p
-        pulled = float(np.sum(alpha * error))
+        largest = float(error.max(initial=0.0))
+        sums = largest, float(alpha.sum()), float(np.sum(alpha * error))
         if rows.hard_margin:
-            return cls(pulled, 0.0, 0.0, 0.0, p, True)
-        largest = float(error.max(initial=0.0)) or 1.0
+            return cls(*sums, 0.0, 0.0, 0.0, p, hard_margin=True)
         with np.errstate(over="ignore", invalid="ignore"):
             return cls(
-                pulled,
-                largest * float(np.sum(rows.cost * (error / largest) ** p)) ** (1.0 / p),
+                *sums,
+                largest * float(np.sum(rows.cost * (error / (largest or 1.0)) ** p)) ** (1.0 / p),
                 float(np.sum(rows.cost)) ** (1.0 / p),
                 float(np.sum(rows.loss.conjugate(alpha, rows.cost))),
                 p,
-                False,
+                hard_margin=False,
             )
 
 
@@ -251,7 +262,7 @@ def check_targets(y: Any) -> Array:
 
 def refuse_several_targets(y: Any) -> None:
     """Refuse several targets for each row, with a word about what to do."""
-    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     if len(shape) > 1 and shape[1] != 1:
         raise ValueError(
             f"y should be a 1d array of one target per row, got an array of shape {shape} instead. "
@@ -290,14 +301,24 @@ def encode_targets(
         return encode_targets(
             y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
         )
-    cost = np.where(present, cost, 0.0)
-    unit = TargetUnit(centre, scale, epsilon, quantile, p, fit_intercept)
-    return unit.encoded(y, cost)
+    unit = TargetUnit.of(
+        (float(y[present].min()), float(y[present].max())),
+        (centre, scale),
+        C=C,
+        epsilon=epsilon,
+        quantile=quantile,
+        p=p,
+        fit_intercept=fit_intercept,
+    )
+    return unit.encoded(y, np.where(present, cost, 0.0))
 
 
 @dataclass(frozen=True)
 class TargetUnit:
-    """What targets are centred by and divided by, and the tube around them in the user's units."""
+    """What targets are centred by and divided by, and the tube around them in the user's units.
+
+    ``narrowed`` is that of :class:`EncodedTargets`.
+    """
 
     centre: float
     scale: float
@@ -305,6 +326,33 @@ class TargetUnit:
     quantile: float
     p: float
     fit_intercept: bool
+    narrowed: float
+
+    @classmethod
+    def of(
+        cls,
+        ends: tuple[float, float],
+        unit: tuple[float, float],
+        *,
+        C: float,
+        epsilon: float,
+        quantile: float,
+        p: float,
+        fit_intercept: bool,
+    ) -> TargetUnit:
+        """The unit (centre, scale) of targets from the first end to the second."""
+        centre, scale = unit
+        narrowed = 0.0
+        if np.isinf(C):
+            largest = max(abs(end - centre) for end in ends) / scale
+            narrowed = 16.0 * UNIT * (largest + (epsilon + abs(centre)) / scale)
+            if narrowed >= 0.5 * epsilon / scale:
+                raise ValueError(
+                    f"`epsilon` must be larger for C=inf, which asks for all rows inside the tube: "
+                    f"y has targets up to {max(abs(end) for end in ends):g}, whose last digits are "
+                    f"about as large as epsilon = {epsilon:g}. Use a larger epsilon or a finite C."
+                )
+        return cls(centre, scale, epsilon, quantile, p, fit_intercept, narrowed)
 
     def encoded(self, y: Array, cost: Array) -> EncodedTargets:
         """Targets with costs that are in this unit already."""
@@ -313,13 +361,14 @@ class TargetUnit:
             given=y,
             y=(y - self.centre) / self.scale,
             cost=cost,
-            epsilon=self.epsilon / self.scale,
+            epsilon=self.epsilon / self.scale - self.narrowed,
             quantile=self.quantile,
             centre=self.centre,
             scale=self.scale,
             given_epsilon=self.epsilon,
             fit_intercept=self.fit_intercept,
             cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
+            narrowed=self.narrowed,
         )
 
 

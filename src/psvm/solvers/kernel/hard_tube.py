@@ -1,4 +1,4 @@
-"""C = inf with targets: all rows inside the tube, or the proof that no model has that.
+"""C = inf with targets: all rows inside the tube, or nothing where no model has that.
 
 Where rows have classes, any w with a margin is scaled until the margin is 1. With targets there is
 no such way to be inside exactly. So problems of a tube that is narrower by a small share are
@@ -41,7 +41,10 @@ def is_hard_tube(problem: KernelProblem) -> bool:
 def solve_hard_tube(
     problem: KernelProblem, kernel: TrainingKernel, alpha: Array, ledger: Ledger, *, threads: int
 ) -> Solution:
-    """Solve one problem from a feasible ``alpha``; UNBOUNDED if no model has all rows inside."""
+    """Solve one problem from a feasible ``alpha``.
+
+    UNBOUNDED if no model has all rows inside, or none whose numbers float64 can tell from that.
+    """
     search = _Search(problem, kernel, ledger, threads)
     room = _room(problem)
     if room < 0.0:
@@ -72,9 +75,9 @@ def solve_hard_tube(
         elif tol > 1e-3 * _OF_TOL * ledger.budget.tol:
             tol *= 0.1
         else:
-            return search.nowhere(alpha) if raises == _MOST_RAISES else best
+            share = 0.0
         if share < _LAST_SHARE:
-            return best
+            return best if np.isfinite(best.certificate.primal) else search.nowhere(alpha)
 
 
 def _room(problem: KernelProblem) -> float:
