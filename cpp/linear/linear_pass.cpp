@@ -17,6 +17,10 @@ constexpr double entries_per_thread = 300'000.0;
 struct Scratch {
   static constexpr index_t size = max_chunk + lanes<double>;
   row_t rows[size], chosen[2][size];  // of features
+  // Where rows share features: those features once each, the place of each row among them, and their
+  // products, errors and squared norms.
+  row_t distinct[size], place[size];
+  double shared[2][size];
   double y[size], goal[size], cost[size], margin[size], centre[size], change[size];
   double alpha[size], weight[size], loss[size], conjugate[size];
   double before[size], linearised[size], coef[2][size];
@@ -88,7 +92,7 @@ struct ConjugateLoop {
 };
 
 struct ChunkSums {
-  double loss, moved, slope, weight, active, smallest_margin;
+  double loss, moved, slope, weight, active, smallest_margin;  // the last one of m + 1 - y t
 };
 struct SumLoop {
   template <class Arch>
@@ -97,7 +101,8 @@ struct SumLoop {
     V loss{}, moved{}, slope{}, weight{}, active{}, smallest = broadcast<V>(infinity);
     for (index_t r = 0; r < count; r += width<V>) {
       const V alpha = load<V>(s->alpha + r), w = load<V>(s->weight + r);
-      const V step = alpha - load<V>(s->centre + r), margin = load<V>(s->margin + r);
+      const V step = alpha - load<V>(s->centre + r);
+      const V margin = load<V>(s->margin + r) + (1.0 - load<V>(s->goals + r));
       loss += load<V>(s->loss + r);
       moved += step * step;
       slope += alpha * load<V>(s->change + r);
@@ -128,7 +133,10 @@ class Chunk {
     if (order.kind != PassKind::begin) compare(order, sums);
     set_centre(order);
     pad();
-    on_this_cpu<ProxLoop, Scratch*, index_t, const Envelope*>(&s_, count_, &order.envelope);
+    if (order.centre == Centre::band)
+      cross_band(order.envelope);
+    else
+      on_this_cpu<ProxLoop, Scratch*, index_t, const Envelope*>(&s_, count_, &order.envelope);
     sum_up(order, sums);
     if (order.kind == PassKind::probe) return;
     Share& share = *order.share;
@@ -156,8 +164,16 @@ class Chunk {
     s_.goals = block.target ? s_.goal : ones.data();
     if (block.target)
       for (index_t r = 0; r < count_; ++r) s_.goal[r] = s_.y[r] * block.target[s_.rows[r]];
-    if (block.feature_row)
-      for (index_t r = 0; r < count_; ++r) s_.rows[r] = block.feature_row[s_.rows[r]];
+    shares_features_ = block.feature_row != nullptr;
+    if (!shares_features_) return;
+    distinct_ = 0;
+    for (index_t r = 0; r < count_; ++r) {
+      const row_t own = block.feature_row[s_.rows[r]];
+      // They are ascending.
+      if (r == 0 || own != s_.rows[r - 1]) s_.distinct[distinct_++] = own;
+      s_.rows[r] = own;
+      s_.place[r] = static_cast<row_t>(distinct_ - 1);
+    }
   }
 
   // Rows beyond the chunk, up to a whole vector, are outside the margin.
@@ -170,8 +186,27 @@ class Chunk {
   }
 
   void products(const PassOrder& order, double* out) {
-    rows_.dots(s_.rows, count_, order.direction.data(), out);
+    const double* w = order.direction.data();
+    if (shares_features_) {
+      rows_.dots(s_.distinct, distinct_, w, s_.shared[0]);
+      spread(s_.shared[0], out);
+    } else {
+      rows_.dots(s_.rows, count_, w, out);
+    }
     for (index_t r = 0; r < count_; ++r) out[r] = s_.y[r] * (out[r] + order.b);
+  }
+
+  void product_errors(const PassOrder& order, double* errors, double* squared_norms) {
+    const double* w = order.direction.data();
+    if (!shares_features_) return rows_.dot_errors(s_.rows, count_, w, errors, squared_norms);
+    rows_.dot_errors(s_.distinct, distinct_, w, s_.shared[0], s_.shared[1]);
+    spread(s_.shared[0], errors);
+    spread(s_.shared[1], squared_norms);
+  }
+
+  // Values of the distinct features as those of the rows.
+  void spread(const double* values, double* out) const {
+    for (index_t r = 0; r < count_; ++r) out[r] = values[s_.place[r]];
   }
 
   // Margins at which the prox is taken, and the change along the direction.
@@ -226,6 +261,7 @@ class Chunk {
       case Centre::keep: std::copy_n(centre, count_, s_.centre); return;
       case Centre::alpha: std::copy_n(share.alpha.get() + begin_, count_, s_.centre); break;
       case Centre::zero: std::fill_n(s_.centre, count_, 0.0); break;
+      case Centre::band:
       case Centre::half_cost:
         for (index_t r = 0; r < count_; ++r) s_.centre[r] = 0.5 * s_.cost[r];
         break;
@@ -237,6 +273,18 @@ class Chunk {
     std::copy_n(s_.centre, count_, centre);
   }
 
+  // In place of the prox: the same band for rows of any cost.
+  void cross_band(const Envelope& envelope) {
+    for (index_t r = 0; r < count_ + lanes<double>; ++r) {
+      const double short_of = s_.goals[r] - s_.margin[r];
+      const double part = std::clamp(0.5 + 0.5 * envelope.sigma * short_of, 0.0, 1.0);
+      s_.alpha[r] = part * s_.cost[r];
+      s_.weight[r] = part > 0.0 && part < 1.0 ? 1.0 : 0.0;
+      s_.loss[r] = short_of > 0.0 ? s_.cost[r] * short_of : 0.0;
+      s_.conjugate[r] = 0.0;
+    }
+  }
+
   void sum_up(const PassOrder& order, PassSums& sums) {
     ChunkSums chunk;
     on_this_cpu<SumLoop, const Scratch*, index_t, ChunkSums*>(&s_, count_, &chunk);
@@ -245,11 +293,7 @@ class Chunk {
     sums.slope += chunk.slope;
     sums.weight += chunk.weight;
     sums.active += static_cast<index_t>(chunk.active);
-    if (s_.goals == s_.goal) {
-      for (index_t r = 0; r < count_; ++r) meet(s_.margin[r] + (1.0 - s_.goal[r]), sums);
-    } else {
-      meet(chunk.smallest_margin, sums);
-    }
+    meet(chunk.smallest_margin, sums);
   }
 
   static void meet(double margin, PassSums& sums) {
@@ -281,8 +325,17 @@ class Chunk {
     sums.alpha[1] += of_plus;
     sums.conjugate[0] += minus;
     sums.conjugate[1] += plus;
-    if (s_.goals == s_.goal)
-      for (index_t r = 0; r < count_; ++r) sums.linear[s_.y[r] > 0.0] += alpha[r] * s_.goal[r];
+    if (s_.goals == s_.goal) {
+      double linear_plus = 0.0, linear_minus = 0.0;
+      for (index_t r = 0; r < count_; ++r) {
+        const double term = alpha[r] * s_.goal[r];
+        const bool positive = s_.y[r] > 0.0;
+        linear_plus += positive ? term : 0.0;
+        linear_minus += positive ? 0.0 : term;
+      }
+      sums.linear[0] += linear_minus;
+      sums.linear[1] += linear_plus;
+    }
     for (int c = 0; c < 2; ++c)
       rows_.add(s_.chosen[c], chosen[c], s_.coef[c], sums.image[c].data());
   }
@@ -292,7 +345,7 @@ class Chunk {
     products(order, s_.margin);
     std::copy_n(order.share->best.get() + begin_, count_, s_.alpha);
     conjugates(order, s_.alpha);
-    rows_.dot_errors(s_.rows, count_, order.direction.data(), s_.before, s_.weight);
+    product_errors(order, s_.before, s_.weight);
     const PNormHinge hinge(p);
     // Sums of their own: fewer additions one after the other round less.
     double loss = 0.0, terms = 0.0, rounding = 0.0, reach = 0.0, pull = 0.0;
@@ -340,7 +393,8 @@ class Chunk {
 
   const LinearRows& rows_;
   Scratch& s_;
-  index_t begin_ = 0, count_ = 0;
+  index_t begin_ = 0, count_ = 0, distinct_ = 0;
+  bool shares_features_ = false;
 };
 
 index_t chunk_rows(const LinearRows& rows) {
@@ -410,7 +464,12 @@ void for_active(const Share& share, index_t begin, index_t end, index_t chunk, c
   for (index_t k = share.position_of(begin); k < last; ++k) {
     const double weight = share.weight[static_cast<std::size_t>(k)];
     if (weight <= 0.0) continue;
-    rows.push_back(share.feature_row(k));
+    const row_t row = share.feature_row(k);
+    if (!rows.empty() && rows.back() == row) {  // two rows on the same features are one
+      weights.back() += weight;
+      continue;
+    }
+    rows.push_back(row);
     weights.push_back(weight);
     if (static_cast<index_t>(rows.size()) == chunk) {
       body(rows.data(), weights.data(), chunk);

@@ -159,7 +159,7 @@ def _solve_small(
 
 
 def _recertified(
-    rows: Sequence[Any],
+    rows: ArrayBlocks,
     problems: LinearProblems,
     budget: Budget,
     found: Sequence[Solution],
@@ -174,7 +174,7 @@ def _recertified(
         proof = one.certificate
         ends[t] = BestPair(one.w, proof.intercept, proof.primal, proof.dual, one.status)
         ledgers.append(Ledger(budget, t, records=one.history))
-    return _certified(passes, ends, ledgers, small=problems.codes.size <= SMALL)
+    return _certified(passes, ends, ledgers, small=rows.X.shape[0] <= SMALL)
 
 
 def _everywhere(solutions: list[Solution], used: npt.NDArray[np.bool_] | None) -> list[Solution]:
@@ -283,7 +283,8 @@ def _certified(
 
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
     problems, chosen = passes.problems, passes.taking_part(t)
-    decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])[chosen]
+    decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])
+    decision = problems.of_rows(decision)[chosen]
     if not np.isfinite(decision).all():
         return end.b
     return best_intercept(problems.rows_of(t, chosen), decision)

@@ -39,4 +39,4 @@ def proof_of_pair(end: BestPair, sums: Sums, terms: Terms, count: int) -> Certif
         terms.hard_margin,
         power_error(terms.p),
     )
-    return pair_certificate(proof, end.b)
+    return pair_certificate(proof, end.w, end.b)
