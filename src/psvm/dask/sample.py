@@ -17,10 +17,12 @@ from psvm.dask.cluster import pickled_bytes
 from psvm.dask.step import Setup
 from psvm.dask.targets import PricedRows
 from psvm.solvers.ledger import OutOfTime, Stage
-from psvm.solvers.linear.best_pair import BestPair
+from psvm.solvers.linear.newton import Begin
 from psvm.solvers.linear.passes import BlockPasses
 from psvm.solvers.linear.sample_and_sift import (
+    BAND,
     SAMPLE_TOL,
+    margin_unit,
     sample_shares,
     sample_size,
     solve_newton,
@@ -40,21 +42,21 @@ def sample_of(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows
     """Rows of a block, of each class its share; those on the same features together."""
     priced = setup.encoder.rows(block.y, block.weight)
     problems = priced.problems(setup.signs, setup.terms)
-    lot = np.random.default_rng([0, block.number]).random(block.rows)
-    lot = lot if priced.feature_row is None else lot[priced.feature_row]
+    lot = problems.of_rows(np.random.default_rng([0, block.number]).random(block.rows))
     chosen = np.flatnonzero((lot < share[priced.codes]) & (priced.cost > 0.0))
-    return block.X[problems.features_of(chosen)], PricedRows.of(problems.among(chosen))
+    some, places = problems.among(chosen)
+    return block.X[places], PricedRows.of(some)
 
 
 def sample_solution(
     solve: ClusterSolve, numbers: Sequence[int], stages: Mapping[int, Stage]
-) -> tuple[dict[int, BestPair], float]:
-    """Solutions of a sample, and the distance they are to be trusted to."""
+) -> tuple[dict[int, Begin], dict[int, float]]:
+    """Begin at the solutions of a sample; also the distances they are to be trusted to."""
     cluster, passes, summary = solve.cluster, solve.passes, solve.summary
     counts = solve.class_rows
     size = sample_size(summary.rows, summary.features)
     size = min(size, MOST_ENTRIES / max(summary.entries, 1.0))
-    share = sample_shares(counts, size)
+    share = sample_shares(counts, size if solve.setup.encoder.goals_are_1 else 2.0 * size)
     tasks = [
         Task(cluster.name("sample"), sample_of, block, solve.setup, share)
         for block in passes.blocks
@@ -79,4 +81,9 @@ def sample_solution(
     ends = solve_newton(local, own, dict.fromkeys(numbers), asides, in_order=False)
     if cluster.out_of_time:
         raise OutOfTime
-    return ends, float(np.sqrt((summary.features + 1) / codes.size))
+    delta = float(np.sqrt((summary.features + 1) / X.shape[0]))
+    begins, deltas = {}, {}
+    for t, end in ends.items():
+        unit = margin_unit(problems, t, X @ end.w + end.b, BAND * delta)
+        begins[t], deltas[t] = solve.begin_at(end.w, end.b, delta, unit), delta * unit
+    return begins, deltas

@@ -37,14 +37,20 @@ _MOST_ENTRIES = 8 * MOST_ENTRIES
 
 
 def sift(
-    solve: ClusterSolve, begins: dict[int, Begin], stages: dict[int, Stage], delta: float
+    solve: ClusterSolve,
+    begins: dict[int, Begin],
+    stages: dict[int, Stage],
+    deltas: Mapping[int, float],
 ) -> dict[int, BestPair]:
-    """Problems that could be solved so; the others get a better place to begin in ``begins``."""
+    """Problems that could be solved so; the others get a better place to begin in ``begins``.
+
+    ``deltas`` are the distances to which these are to be trusted.
+    """
     ends = {t: BestPair(begin.w, begin.b, np.inf, 0.0) for t, begin in begins.items()}
     left, done = dict(begins), dict[int, BestPair]()
     try:
         for attempt in range(ATTEMPTS + 1):
-            sums = _at_band(solve, left, BAND * delta * 2.0**attempt)
+            sums = _at_band(solve, left, {t: BAND * deltas[t] * 2.0**attempt for t in left})
             for t in list(left):
                 if isinstance(sums[t], RowsLost) or sums[t] is None:
                     del left[t]
@@ -62,7 +68,7 @@ def sift(
                 if isinstance(found[t], RowsLost):
                     del left[t]
                 else:
-                    width = delta * 2.0**attempt
+                    width = deltas[t] * 2.0**attempt
                     left[t] = _solve_band(solve, t, ends[t], sums[t], found[t][0], stages[t], width)
     except OutOfTime:
         pass  # the loop will notice
@@ -77,13 +83,14 @@ def sift(
     return done
 
 
-def _at_band(solve: ClusterSolve, begins: Mapping[int, Begin], band: float) -> dict[int, Any]:
-    """Margins at the given points, with alpha going from 0 to its cost across the band."""
+def _at_band(
+    solve: ClusterSolve, begins: Mapping[int, Begin], bands: Mapping[int, float]
+) -> dict[int, Any]:
+    """Margins at the given points, with alpha going from 0 to its cost across the bands."""
     orders = {}
     for t, begin in begins.items():
-        sigma = solve.costs.typical[t] / (2.0 * band)
         direction = np.ascontiguousarray(begin.w)
-        orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
+        orders[t] = Pass("begin", 1.0 / bands[t], direction, begin.b, centre="band")
     return {t: last_answer(value) for t, value in solve.ask(orders).items()}
 
 
@@ -123,7 +130,8 @@ def _solve_band(
     passes = BlockPasses([X], problems, [t], solve.threads, solve.summary.shift)
     # What the rows outside contribute: everything less the rows inside.
     signed = problems.signs[t][problems.codes] * alpha
-    image = sums.dual.image[1] - sums.dual.image[0] - X.T @ signed
+    inner = X.T @ problems.summed(signed, X.shape[0])
+    image = sums.dual.image[1] - sums.dual.image[0] - inner
     balance = float(sums.dual.alpha[1] - sums.dual.alpha[0] - signed.sum())
     task = replace(
         solve.task(t, Begin(best.w, best.b, "half_cost", solve.costs.typical[t] / delta), stage),

@@ -68,10 +68,12 @@ class Costs:
 
 @dataclass(frozen=True)
 class Certified:
-    """A pair with its certificate, found on the way."""
+    """A pair with its certificate, and the sums of alpha and of its conjugates."""
 
     end: BestPair
     certificate: Certificate
+    alpha: float
+    conjugate: float
 
 
 @dataclass
@@ -100,7 +102,7 @@ class ClusterSolve:
     def solve(
         self, starts: Sequence[LinearStart | None], *, in_order: bool
     ) -> tuple[list[Solution], npt.NDArray[np.int64]]:
-        """Certified solutions, and how many rows of each class support some of them."""
+        """Certified solutions, and how many rows support some of them (:class:`Support`)."""
         numbers = range(len(self.setup.signs))
         ledgers = [
             Ledger(self.budget, t, self.on_round, reserve=self.passes.reserve) for t in numbers
@@ -115,9 +117,9 @@ class ClusterSolve:
             certificate = self._certificate(t, ends[t], sums)
             solution = Solution(no_alpha, certificate, ends[t].status, w=ends[t].w)
             solutions.append(ledgers[t].closed(solution))
-        classes = self.setup.signs.shape[1]
         support = sums.get(-1)
-        return solutions, np.zeros(classes, dtype=np.int64) if support is None else support
+        kinds = self.setup.signs.shape[1] if self.setup.encoder.goals_are_1 else 1
+        return solutions, np.zeros(kinds, dtype=np.int64) if support is None else support
 
     def _solve(
         self, group: list[int], starts: Sequence[LinearStart | None], ledgers: Sequence[Ledger]
@@ -140,11 +142,10 @@ class ClusterSolve:
                 begins[t] = self.begin_at(start.w, start.b)
         many = [t for t in cold if self._many_rows(t)]
         if many:
-            found, delta = sample_solution(self, many, stages)
-            for t, end in found.items():
-                begins[t] = self.begin_at(end.w, end.b, delta)
+            sampled, deltas = sample_solution(self, many, stages)
             if self.setup.terms.p == 1.0 and not self.setup.terms.hard_margin:
-                done = sift(self, begins, stages, delta)
+                done = sift(self, sampled, stages, deltas)
+            begins |= sampled
         for t in cold:
             begins.setdefault(t, Begin(np.zeros(self.summary.features), 0.0))
         begins = {t: begin for t, begin in begins.items() if t not in done}
@@ -152,16 +153,18 @@ class ClusterSolve:
 
     def _many_rows(self, t: int) -> bool:
         given = self.summary
+        rows = min(self.costs.count[t], given.rows)  # two of them may share features
         hard = self.setup.terms.hard_margin
-        return not hard and enough_for_a_sample(self.costs.count[t], given.features, given.entries)
+        return not hard and enough_for_a_sample(rows, given.features, given.entries)
 
-    def begin_at(self, w: Array, b: float, delta: float | None = None) -> Begin:
-        """Begin at known coefficients, to be trusted to the distance ``delta``."""
+    def begin_at(self, w: Array, b: float, delta: float | None = None, unit: float = 1.0) -> Begin:
+        """Begin at known coefficients, to be trusted to ``delta`` in units of the margin."""
         terms = self.setup.terms
         if terms.hard_margin or terms.p >= 2.0:
             return Begin(w, b)
         typical = float(np.mean(self.costs.typical))
-        sigma = None if delta is None else typical / delta
+        # alpha is of the size of cost * unit^(p-1), and off by delta of it.
+        sigma = None if delta is None else typical * unit ** (terms.p - 2.0) / delta
         return Begin(w, b, self.setup.new_centre, sigma)
 
     def _newton(
@@ -224,7 +227,7 @@ class ClusterSolve:
         """Keep the best certified pair of a problem."""
         proof, last = self._proof(t, end, sums), self.certified.get(t)
         if last is None or proof.gap < last.certificate.gap:
-            self.certified[t] = Certified(end, proof)
+            self.certified[t] = self._with_sums(end, proof, sums)
 
     def _kept(self, t: int, end: BestPair) -> None:
         last = self.certified.get(t)
@@ -234,7 +237,7 @@ class ClusterSolve:
     # --- certificates ----------------------------------------------------------------------------
 
     def _certify(self, ends: dict[int, BestPair], ledgers: Sequence[Ledger]) -> dict[int, Any]:
-        """The sums of the certificates by problem, and under -1 the supporting rows per class."""
+        """The sums of the certificates by problem, and under -1 the supporting rows."""
         limit = self.budget.max_time
         for _ in range(_MOST_REPAIRS):
             self.to_certify.clear()  # what is certified now is better
@@ -261,13 +264,19 @@ class ClusterSolve:
 
     def _certificate(self, t: int, end: BestPair, sums: Mapping[int, Any]) -> Certificate:
         if t in sums and sums[t] is not None:
-            return self._proof(t, end, sums[t])
+            proof = self._proof(t, end, sums[t])
+            self.certified[t] = self._with_sums(end, proof, sums[t])
+            return proof
         # No time is left: what the loop has seen, unproved.
         measured = relative_gap(end.primal, end.dual)
         return Certificate(end.primal, end.dual, np.inf, end.b, measured=measured)
 
     def _proof(self, t: int, end: BestPair, sums: Sums) -> Certificate:
         return proof_of_pair(end, sums, self.setup.terms, self.costs.count[t])
+
+    def _with_sums(self, end: BestPair, proof: Certificate, sums: Sums) -> Certified:
+        dual = sums.dual
+        return Certified(end, proof, float(dual.alpha.sum()), float(dual.conjugate.sum()))
 
 
 def _certify(end: BestPair) -> Pass:

@@ -33,7 +33,7 @@ from psvm.dask.blocks import Block
 from psvm.dask.targets import Encoder, PricedRows
 from psvm.mathematics.problem import LinearProblems, Terms
 from psvm.solvers.blas_threads import one_blas_thread
-from psvm.solvers.linear.passes import BlockPasses, Keep, Order, Pass
+from psvm.solvers.linear.passes import BlockPasses, Keep, Order, Pass, block_sizes
 from psvm.solvers.linear.sample_and_sift import gather
 
 Array = npt.NDArray[np.float64]
@@ -80,7 +80,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Support:
-    """How many rows of each class have a positive best alpha in any problem of the shard."""
+    """How many rows have a dual variable in any problem of the shard: see ``_supporting``."""
 
 
 ShardOrder = Order | Band | Fill | Support
@@ -349,10 +349,7 @@ def _special(state: ShardState, shard: int, t: int, order: Band | Fill | Support
     passes = state.passes
     problems = passes.problems
     if isinstance(order, Support):
-        supporting = np.zeros(problems.codes.size, dtype=np.bool_)
-        for one in state.kept:
-            supporting |= passes.best_alpha(one) > 0.0
-        return np.bincount(problems.codes[supporting], minlength=problems.signs.shape[1])
+        return _supporting(state)
     active = passes.active_rows(t)
     alpha = passes.present_alpha(t)
     if isinstance(order, Fill):
@@ -362,8 +359,27 @@ def _special(state: ShardState, shard: int, t: int, order: Band | Fill | Support
         return None
     if not active.size:
         return []
-    rows = gather(passes.rows, problems.features_of(active))
-    return [BandRows(shard, rows, alpha[active], PricedRows.of(problems.among(active)))]
+    some, places = problems.among(active)
+    return [BandRows(shard, gather(passes.rows, places), alpha[active], PricedRows.of(some))]
+
+
+def _supporting(state: ShardState) -> npt.NDArray[np.intp]:
+    """Rows with a dual variable in any problem: of each class, or where rows share features, all.
+
+    The dual variable of features that several rows share is the sum of theirs, with their signs.
+    """
+    problems = state.passes.problems
+    if problems.feature_row is not None:
+        features = sum(block_sizes(state.passes.rows))
+        supporting = np.zeros(features, dtype=np.bool_)
+        for t in state.kept:
+            signed = problems.signs[t][problems.codes] * state.passes.best_alpha(t)
+            supporting |= problems.summed(signed, features) != 0.0
+        return np.array([np.count_nonzero(supporting)])
+    supporting = np.zeros(problems.codes.size, dtype=np.bool_)
+    for t in state.kept:
+        supporting |= state.passes.best_alpha(t) > 0.0
+    return np.bincount(problems.codes[supporting], minlength=problems.signs.shape[1])
 
 
 def add_sums(*parts: Any) -> ShardSums:
