@@ -24,10 +24,10 @@ def blocks(folder: Path) -> list[Any]:
 
 
 def read(folder: str, begin: int, end: int) -> tuple[Any, Any]:
-    """One block."""
+    """One block, mapped as the one process maps it: a copy of 4.8 GB takes this machine 4 s."""
     X = np.load(Path(folder) / "X.npy", mmap_mode="r")
     y = np.load(Path(folder) / "y.npy", mmap_mode="r")
-    return np.array(X[begin:end]), np.array(y[begin:end])
+    return X[begin:end], np.array(y[begin:end])
 
 
 def on_memmap(folder: Path, p: float, threads: int) -> Record:

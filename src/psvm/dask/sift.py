@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-# Entries of the rows in all bands at most, 256 MB: they travel to the client.
-_MOST_ENTRIES = 8 * MOST_ENTRIES
+# Entries of the rows in all bands at most, 512 MB: they travel to the client.
+_MOST_ENTRIES = 4 * MOST_ENTRIES
 
 
 def sift(
