@@ -36,10 +36,10 @@ class Regression:
     @property
     def sides(self):
         """Sign, target and cost of the two dual rows of every row, one side after the other."""
-        q = self.quantile
+        q, y = self.quantile, np.asarray(self.y, WIDE)
         return (
-            (1.0, self.y - self.epsilon, 2.0 * q * self.cost),
-            (-1.0, self.y + self.epsilon, 2.0 * (1.0 - q) * self.cost),
+            (1.0, y - WIDE(self.epsilon), 2.0 * q * self.cost),
+            (-1.0, y + WIDE(self.epsilon), 2.0 * (1.0 - q) * self.cost),
         )
 
     def primal(self, w, b):

@@ -95,6 +95,20 @@ def real(name, n=90):
     return (X.astype(float) if sp.issparse(X) else scale(X.astype(float))), y
 
 
+@functools.cache
+def real_regression(name, n=500):
+    """(X, y): n rows of a real set with a target, its numeric columns standardised."""
+    folder = data_dir()
+    path = folder and folder / "regression" / f"{name}.parquet"
+    if path is None or not path.exists():
+        pytest.skip("no shared data: set PSVM_DATA_DIR")
+    table = pytest.importorskip("pandas").read_parquet(path).dropna()
+    y = table.pop("target").to_numpy(dtype=float)
+    X = table.select_dtypes("number").to_numpy(dtype=float)
+    rows = np.random.default_rng(0).permutation(y.size)[:n]
+    return scale(X[rows]), y[rows]
+
+
 def _load_shared(name):
     folder = data_dir()
     if folder is None:

@@ -164,6 +164,7 @@ class CoordinateSolver {
     const bool from_last = count > 1 && variables_[at(first)].at_lower_bound();
     double change = 0.0;  // of sum_i alpha_i y_i
     bool stays = false;
+    const Variable* moved = nullptr;
     for (index_t k = 0; k < count; ++k) {
       Variable& v = variables_[at(from_last ? first + count - 1 - k : first + k)];
       v.margin = v.y * (decision + Q * change);
@@ -173,6 +174,8 @@ class CoordinateSolver {
       if ((lower && v.gradient > drop_above_) || (upper && v.gradient < drop_below_)) continue;
       stays = true;
       if ((lower && error >= 0.0) || (upper && error <= 0.0)) continue;
+      if (moved && moved->alpha > 0.0 && v.is_other_side_of(*moved)) continue;  // it is rounding
+      moved = &v;
       if (!hard_margin_)
         seen.gap +=
             loss_.value(-error, v.cost) + v.alpha * error + loss_.conjugate(v.alpha, v.slack);

@@ -87,17 +87,17 @@ class Look:
     p: float
 
     def __call__(self, block: Any) -> Array:
-        """The sums over a block: of distances from the centre, and of what is lost at w = 0.
+        """Sums over a block: of distances from the centre to the power of p, and of the loss there.
 
-        Both in units of the furthest target and the largest weight, so that they are numbers at
-        any p.
+        In units of the furthest target and the largest weight, so that they are numbers at any p.
         """
         off = (block.y - self.centre) / self.furthest
         share = block.weight / self.largest_weight
         distance = np.abs(off)
         side = np.where(off > 0.0, 2.0 * self.quantile, 2.0 * (1.0 - self.quantile))
         beyond = np.maximum(distance - self.epsilon / self.furthest, 0.0)
-        return np.array([share @ distance, (share * side) @ beyond**self.p])
+        with np.errstate(under="ignore"):
+            return np.array([share @ distance**self.p, (share * side) @ beyond**self.p])
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,10 @@ class AllNumbers:
 
         Refuses what :func:`psvm.estimators.targets.encode_targets` refuses.
         """
-        mean_weight = self.weight / self.largest_weight
-        scale = scale_of(self.furthest * distance / mean_weight, settings.fit_intercept)
         p, C, quantile = settings.loss.p, settings.C, settings.quantile
+        mean = distance / (self.weight / self.largest_weight)
+        furthest = max(self.high - self.centre, self.centre - self.low)
+        scale = scale_of(furthest, mean, p, settings.fit_intercept)
         total = costs_in_unit(C, np.array([self.weight]), scale, p)
         largest = costs_in_unit(C, np.array([self.largest_weight]), scale, p)
         check_costs_in_unit(

@@ -5,7 +5,8 @@ A problem in the user's units, with residuals ``r_i = y_i - f(x_i) - b``,
     min 1/2 |w|^2 + sum_i C_i(r_i) max(0, |r_i| - epsilon)^p
 
 is solved for ``y' = (y - m) / s``, ``epsilon' = epsilon / s`` and ``C' = C s^(p - 2)``, where m is
-the mean of y (0 without an intercept) and s the power of two nearest to the mean of ``|y - m|``.
+the mean of y (0 without an intercept) and s the power of two next above the mean of order p of
+``|y - m|``: for p = 1 the mean distance, for a large p the largest, whose power must be a number.
 Its solution is ``w = s w'``, ``alpha = s alpha'``, ``b = s b' + m``, and ``P = s^2 P'``. So a fit
 does not depend on the unit of y when epsilon and C follow it, and products with s are exact.
 
@@ -131,7 +132,8 @@ class EncodedTargets:
         The gap counts what is rounded off where targets, costs and the intercept change units.
         """
         alpha = self.scale * found.alpha
-        errors = UnitErrors.of(rows, found.alpha, self.epsilon)
+        inexact = self.cost_error > 0.0
+        errors = UnitErrors.of(rows, found.alpha, self.epsilon, conjugates=inexact)
         return replace(self.converted(found, errors, tol), gather_alpha=lambda: alpha)
 
     def converted(self, found: Solution, errors: UnitErrors, tol: float) -> Solution:
@@ -226,19 +228,23 @@ class UnitErrors:
         return UNIT * (2.0 * np.abs(target) + 3.0 * epsilon)
 
     @classmethod
-    def of(cls, rows: DualRows, alpha: Array, epsilon: float) -> UnitErrors:
-        """The sums over all rows."""
+    def of(
+        cls, rows: DualRows, alpha: Array, epsilon: float, *, conjugates: bool = True
+    ) -> UnitErrors:
+        """The sums over all rows; that of conjugates only if wanted."""
         error, p = cls.bound(rows.target, epsilon), rows.loss.p
         largest = float(error.max(initial=0.0))
         sums = largest, float(alpha.sum()), float(np.sum(alpha * error))
         if rows.hard_margin:
             return cls(*sums, 0.0, 0.0, 0.0, p, hard_margin=True)
+        kept = (alpha > 0.0) & conjugates
         with np.errstate(over="ignore", invalid="ignore"):
             return cls(
                 *sums,
                 largest * float(np.sum(rows.cost * (error / (largest or 1.0)) ** p)) ** (1.0 / p),
                 float(np.sum(rows.cost)) ** (1.0 / p),
-                float(np.sum(rows.loss.conjugate(alpha, rows.cost))),
+                # Rows that are absent have no cost, and no alpha.
+                float(np.sum(rows.loss.conjugate(alpha[kept], rows.cost[kept]))),
                 p,
                 hard_margin=False,
             )
@@ -246,11 +252,13 @@ class UnitErrors:
 
 def check_targets(y: Any) -> Array:
     """Targets as a 1-D array of finite numbers of a size that can be squared."""
-    refuse_several_targets(y)
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind not in "biufO":
-        raise ValueError(f"y must be numbers to predict, got an array of type {y.dtype}.")
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    known = type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64 and y.size > 0
+    if not (known and math.isfinite(y.min()) and math.isfinite(y.max())):
+        refuse_several_targets(y)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind not in "biufO":
+            raise ValueError(f"y must be numbers to predict, got an array of type {y.dtype}.")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     largest = float(np.abs(y).max(initial=0.0))
     if largest > _LARGEST:
         raise ValueError(
@@ -287,7 +295,7 @@ def encode_targets(
     present = weight > 0.0
     if not present.any():
         raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
-    centre, scale = _centre_and_scale(y[present], weight[present], fit_intercept)
+    centre, scale = _centre_and_scale(y[present], weight[present], p, fit_intercept)
     cost = costs_in_unit(C, weight, scale, p)
     too_small = costs_too_small(cost, quantile) & present
     check_costs_in_unit(
@@ -377,26 +385,36 @@ def _shift(scale: float, p: float) -> float:
     return math.log2(scale) * (p - 2.0)
 
 
-def _centre_and_scale(y: Array, weight: Array, fit_intercept: bool) -> tuple[float, float]:
-    """The weighted mean, and the power of two next to the weighted mean distance from it."""
+def _centre_and_scale(
+    y: Array, weight: Array, p: float, fit_intercept: bool
+) -> tuple[float, float]:
+    """The weighted mean, and the power of two above the weighted p-mean of distances from it."""
     share = weight / weight.max()
     total = float(share.sum())
     # From the smallest on, so that equal targets have themselves for their mean.
     low = float(y.min())
     centre = low + float(np.sum(share * (y - low))) / total if fit_intercept else 0.0
-    spread = float(np.sum(share * np.abs(y - centre))) / total
-    return centre, scale_of(spread, fit_intercept)
+    distance = np.abs(y - centre)
+    largest = float(distance.max())
+    with np.errstate(under="ignore"):
+        mean = float(np.sum(share * (distance / (largest or 1.0)) ** p)) / total
+    return centre, scale_of(largest, mean, p, fit_intercept)
 
 
-def scale_of(spread: float, fit_intercept: bool) -> float:
-    """The power of two next to the mean distance of targets from their centre."""
-    if 0.0 < spread < _SMALLEST:
+def scale_of(largest: float, mean: float, p: float, fit_intercept: bool) -> float:
+    """The power of two above the p-mean of distances from the centre.
+
+    ``mean`` is that of the distances to the power of p, in units of the largest.
+    """
+    if largest == 0.0:
+        return 1.0
+    if largest < _SMALLEST:
         raise ValueError(
-            f"y differs from {'its mean' if fit_intercept else '0'} by {spread:.1e} on average, "
+            f"y differs from {'its mean' if fit_intercept else '0'} by {largest:.1e} at most, "
             f"whose square leaves the range of float64; scale y, for instance with "
             f"sklearn.compose.TransformedTargetRegressor."
         )
-    return float(2.0 ** round(math.log2(spread))) if spread > 0.0 else 1.0
+    return float(2.0 ** math.ceil(math.log2(largest) + math.log2(mean) / p))
 
 
 def costs_in_unit(C: float, weight: Array, scale: float, p: float) -> Array:
@@ -429,7 +447,7 @@ def check_costs_in_unit(
     with np.errstate(over="ignore"):
         total = float(cost.sum())
     told = (
-        "C times sample weight, in the unit of y (C s^(p - 2), s the mean distance of y from its "
+        "C times sample weight, in the unit of y (C s^(p - 2), s about the distance of y from its "
         "mean), must"
     )
     came = f"got C = {C:g} and {rows} rows of weight up to {largest:g}"
