@@ -10,9 +10,14 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from cluster_data import assert_same_fit, noisy_classes
+from cluster_data import (
+    assert_same_fit,
+    assert_same_regression,
+    noisy_classes,
+    noisy_targets,
+)
 
-from psvm import LinearPSVC
+from psvm import LinearPSVC, LinearPSVR
 from psvm.estimators import watch
 
 da = pytest.importorskip("dask.array")
@@ -20,7 +25,7 @@ distributed = pytest.importorskip("distributed")
 
 import dask  # noqa: E402
 
-from psvm.dask import ClusterError, DaskLinearPSVC  # noqa: E402
+from psvm.dask import ClusterError, DaskLinearPSVC, DaskLinearPSVR  # noqa: E402
 from psvm.dask import cluster as cluster_module  # noqa: E402
 from psvm.dask import solve as solve_module  # noqa: E402
 
@@ -91,6 +96,20 @@ def test_a_worker_killed_in_the_middle_changes_nothing(p):
     assert model.traffic_["rebuilt"] >= 1
     # Nothing is replayed: the rounds after the loss are not those before it once more.
     assert model.traffic_["rebuilt"] <= 3
+
+
+@pytest.mark.parametrize("p", [pytest.param(1.0, marks=pytest.mark.slow), 1.5])
+def test_a_worker_killed_in_the_middle_of_a_regression_changes_nothing(p):
+    X, y = noisy_targets(2_000, 5)
+    lazy = da.from_array(X, chunks=(300, 5)), da.from_array(y, chunks=300)
+    options = {"C": 0.1, "epsilon": 0.1, "quantile": 0.9, "tol": 1e-12}
+    local = LinearPSVR(p, **options).fit(X, y)
+    with cluster_of(2) as client:
+        model = listening(
+            lambda: DaskLinearPSVR(p, **options).fit(*lazy), 4, lambda: kill_one(client)
+        )
+    assert_same_regression(model, local)
+    assert 1 <= model.traffic_["rebuilt"] <= 3
 
 
 @pytest.mark.slow
@@ -206,7 +225,7 @@ def test_all_workers_gone_while_rows_are_sifted(monkeypatch):
     assert partial.dual_gap_[0] == pytest.approx(gaps[1], rel=0.1, abs=1e-8)
     excess = partial.primal_objective_[0] / best.primal_objective_[0] - 1.0
     assert -1e-9 <= excess <= partial.dual_gap_[0] / (1.0 - partial.dual_gap_[0])
-    # Certificates of p = 1 that nobody asked for cost nothing.
+    # Certificates on the way take no round trips of their own.
     with cluster_of(1):
         monkeypatch.undo()
         plain = DaskLinearPSVC(1.0, C=0.1, tol=1e-6).fit(*lazy)
@@ -214,6 +233,23 @@ def test_all_workers_gone_while_rows_are_sifted(monkeypatch):
     assert kept.traffic_["round_trips"] == plain.traffic_["round_trips"]
     assert kept.primal_objective_ == pytest.approx(plain.primal_objective_, rel=1e-9)
     assert not hasattr(kept, "partial_")
+
+
+def test_what_is_kept_of_a_regression_is_in_the_units_of_y(monkeypatch):
+    X, y = noisy_targets(2_000, 5)
+    y = 100.0 * y
+    lazy = da.from_array(X, chunks=(300, 5)), da.from_array(y, chunks=300)
+    monkeypatch.setattr(cluster_module, "NO_WORKERS", 2.0)
+    model = DaskLinearPSVR(1.0, C=0.1, tol=1e-9, on_failure="keep")
+    with cluster_of(1) as client, pytest.raises(ClusterError, match="no workers for 2 s"):
+        listening(lambda: model.fit(*lazy), 20, lambda: client.cluster.scale(0))
+    partial = model.partial_
+    assert type(partial) is LinearPSVR
+    beyond = np.maximum(np.abs(y - partial.predict(X)) - 0.1, 0.0)
+    primal = 0.5 * partial.coef_ @ partial.coef_ + 0.1 * beyond.sum()
+    assert partial.primal_objective_[0] == pytest.approx(primal, rel=1e-9)
+    best = LinearPSVR(1.0, C=0.1, tol=1e-9).fit(X, y).primal_objective_[0]
+    assert (primal - best) / primal <= partial.dual_gap_[0] < 1.0
 
 
 @pytest.mark.slow

@@ -5,20 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from dask._task_spec import Task
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.dask.blocks import Expected, summary_of
 from psvm.dask.cluster import Cluster, ClusterError, checked_client
 from psvm.dask.inputs import is_collection, partitions
-from psvm.dask.load import Loaded, deal_out, load
+from psvm.dask.load import Loaded, deal_out, load, patiently
 from psvm.dask.passes import ClusterPasses
 from psvm.dask.predict import lazily
 from psvm.dask.solve import Certified, ClusterSolve, Costs, no_alpha
@@ -29,7 +30,7 @@ from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.watch import FitWatch
 from psvm.mathematics.problem import LinearStart, Terms
-from psvm.solvers.ledger import OutOfTime, Solution, Status
+from psvm.solvers.ledger import OutOfTime, Record, Solution, Status
 from psvm.solvers.linear.choose import SOLVERS
 
 ON_FAILURE = ("raise", "keep")
@@ -41,7 +42,22 @@ _OF_THE_CLUSTER = ("traffic_", "partial_")
 class ProblemsOnCluster:
     """What y and the weights of a fit make of its rows.
 
-    ``rows`` are those of each class, in all; ``meaning`` is what the estimator knows of y.
+    Attributes
+    ----------
+    encoder : Encoder
+        Makes rows of the problems of y and the weights.
+    signs : ndarray of int8
+        Those of :class:`psvm.mathematics.problem.LinearProblems`.
+    rows : ndarray of int64
+        Rows of each class, in all.
+    costs : Costs
+        Costs of each problem.
+    meaning : object
+        What the estimator knows of y.
+    record : callable
+        Turns a record of a round into the user's units.
+    share_of_tol : float
+        How much of tol the solver may take.
     """
 
     encoder: Encoder
@@ -49,15 +65,8 @@ class ProblemsOnCluster:
     rows: npt.NDArray[np.int64]
     costs: Costs
     meaning: Any
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """How a fit on a cluster ended."""
-
-    solutions: list[Solution]
-    support: npt.NDArray[np.int64]
-    traffic: dict[str, Any]
+    record: Callable[[Record], Record] = lambda record: record
+    share_of_tol: float = 1.0
 
 
 @dataclass
@@ -117,8 +126,8 @@ class ClusterFit:
         problems: ProblemsOnCluster,
         starts: Sequence[LinearStart | None],
         watch: FitWatch,
-    ) -> Fitted:
-        """Certified solutions of all problems."""
+    ) -> tuple[list[Solution], npt.NDArray[np.int64]]:
+        """Certified solutions of all problems, and how many rows support them."""
         settings = self.settings
         check.check_width(len(problems.signs), loaded.features)
         summary = summary_of(loaded.described, centred=settings.fit_intercept)
@@ -133,20 +142,32 @@ class ClusterFit:
             setup=setup,
             costs=problems.costs,
             class_rows=problems.rows,
-            budget=settings.budget,
-            on_round=self._round(watch),
+            budget=replace(settings.budget, tol=problems.share_of_tol * settings.budget.tol),
+            on_round=self._round(watch, problems.record),
             threads=settings.threads,
             milestones=self.estimator.on_failure == "keep",
             certified=self.certified,
         )
         try:
-            solutions, support = solve.solve(starts, in_order=watch.in_order)
+            return solve.solve(starts, in_order=watch.in_order)
         finally:
             self.cluster.owned += passes.states.values()
-        return Fitted(solutions, support, asdict(self.cluster.traffic))
 
-    def _round(self, watch: FitWatch) -> Callable[[int, dict[str, Any]], bool]:
-        def on_round(problem: int, record: dict[str, Any]) -> bool:
+    def total_over(self, loaded: Loaded, look: Callable[[Any], Any]) -> Any:
+        """The sum over the blocks of what a look at each of them gives, in one round trip."""
+        cluster = self.cluster
+        tasks = [Task(cluster.name("look"), look, block) for block in loaded.blocks]
+        cluster.traffic.tasks += len(tasks)
+        futures = cluster.submit(tasks, {}, [task.key for task in tasks])
+        found = patiently(cluster, list(futures.values()), [])
+        cluster.cancel(list(futures.values()))
+        return sum(found)
+
+    def _round(
+        self, watch: FitWatch, converted: Callable[[Record], Record]
+    ) -> Callable[[int, Record], bool]:
+        def on_round(problem: int, record: Record) -> bool:
+            record = converted(record)
             self.cluster.tell({"problem": problem, **_plain(record)})
             return watch.round(problem, record)
 
@@ -165,7 +186,8 @@ class DaskLinearMachine:
     """Base of the estimators whose rows lie on a cluster, beside the base of the local one.
 
     A child says what y is (``_target``, ``_problems``), what becomes an attribute
-    (``_store_solved``), and which estimator it is on one machine (``_local``).
+    (``_store_solved``), and which estimator it is on one machine (``_local``). Where the problems
+    are not in the user's units it also turns their solutions into these.
     """
 
     _local: ClassVar[type[Any]]
@@ -208,6 +230,16 @@ class DaskLinearMachine:
         """The present coefficients, in the units of the problems; None if they do not fit."""
         raise NotImplementedError
 
+    def _known_solution(self, problems: ProblemsOnCluster, features: int) -> Solution | None:
+        """The solution of the one problem, if it is known without a solver."""
+        return None
+
+    def _in_users_units(
+        self, problems: ProblemsOnCluster, certified: Mapping[int, Certified], found: Solution
+    ) -> Solution:
+        """The solution of a problem in the user's units."""
+        return found
+
     # --- fit -------------------------------------------------------------------------------------
 
     @with_callbacks
@@ -237,20 +269,32 @@ class DaskLinearMachine:
             loaded = fit.load(X, y, sample_weight, self._target())
             seen, problems = fit.seen(loaded), self._problems(fit, loaded)
             watch = FitWatch(self, None, None)
-            starts = self._starts(problems, loaded.features)
             try:
-                fitted = fit.solve(loaded, problems, starts, watch)
+                solved, support = self._solve(fit, loaded, problems, watch)
             except Exception:
                 self._keep_partial(fit, seen, problems)
                 raise
-        watch.done(fitted.solutions)
-        self._judge(fitted.solutions, settings)
+        watch.done(solved)
+        self._judge(solved, settings)
         with all_or_nothing(self):
-            self._store_solved(seen, problems, fitted.solutions, fitted.support)
-            self.traffic_ = fitted.traffic
+            self._store_solved(seen, problems, solved, support)
+            self.traffic_ = asdict(fit.cluster.traffic)
             self.__dict__.pop("partial_", None)
             watch.end()
         return self
+
+    def _solve(
+        self, fit: ClusterFit, loaded: Loaded, problems: ProblemsOnCluster, watch: FitWatch
+    ) -> tuple[list[Solution], npt.NDArray[np.int64]]:
+        """Solutions in the user's units, and how many rows support them."""
+        known = self._known_solution(problems, loaded.features)
+        if known is not None:
+            for record in known.history:
+                watch.round(0, record)
+            return [known], np.zeros(1, dtype=np.int64)
+        starts = self._starts(problems, loaded.features)
+        solved, support = fit.solve(loaded, problems, starts, watch)
+        return [self._in_users_units(problems, fit.certified, one) for one in solved], support
 
     def _starts(self, problems: ProblemsOnCluster, features: int) -> Sequence[LinearStart | None]:
         """The present coefficients, if they are wanted and fit."""
@@ -271,6 +315,7 @@ class DaskLinearMachine:
             for one in kept
             if one is not None
         ]
+        solved = [self._in_users_units(problems, fit.certified, one) for one in solved]
         partial = type(self)(**self.get_params(deep=False))
         partial._store_solved(seen, problems, solved, np.zeros(problems.rows.size, dtype=np.int64))
         self.partial_ = partial.to_local()

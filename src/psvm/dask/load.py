@@ -50,7 +50,7 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     own, describing = futures[:count], futures[count:]
     cluster.owned += own
     began = time.monotonic()
-    described = _patiently(cluster, describing, own)
+    described = patiently(cluster, describing, own)
     cluster.cancel(describing)  # which would be done again whenever a worker is lost
     cluster.traffic.seconds_loading += time.monotonic() - began
     full = [k for k, one in enumerate(described) if one.rows]
@@ -71,7 +71,7 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     return Loaded(kept, [described[k] for k in full])
 
 
-def _patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Future]) -> list[Any]:
+def patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Future]) -> list[Any]:
     """Results, though workers may go down: what went with them is tried again."""
     for attempt in range(MOST_RETRIES + 1):
         try:
