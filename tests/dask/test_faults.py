@@ -242,7 +242,7 @@ def test_what_is_kept_of_a_regression_is_in_the_units_of_y(monkeypatch):
     monkeypatch.setattr(cluster_module, "NO_WORKERS", 2.0)
     model = DaskLinearPSVR(1.0, C=0.1, tol=1e-9, on_failure="keep")
     with cluster_of(1) as client, pytest.raises(ClusterError, match="no workers for 2 s"):
-        listening(lambda: model.fit(*lazy), 20, lambda: client.cluster.scale(0))
+        listening(lambda: model.fit(*lazy), 10, lambda: client.cluster.scale(0))
     partial = model.partial_
     assert type(partial) is LinearPSVR
     beyond = np.maximum(np.abs(y - partial.predict(X)) - 0.1, 0.0)
