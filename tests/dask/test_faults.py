@@ -95,7 +95,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(p):
     assert_same_fit(model, local)
     assert model.traffic_["rebuilt"] >= 1
     # Nothing is replayed: the rounds after the loss are not those before it once more.
-    assert model.traffic_["rebuilt"] <= 3
+    assert model.traffic_["rebuilt"] <= 6
 
 
 @pytest.mark.parametrize("p", [pytest.param(1.0, marks=pytest.mark.slow), 1.5])
@@ -109,7 +109,7 @@ def test_a_worker_killed_in_the_middle_of_a_regression_changes_nothing(p):
             lambda: DaskLinearPSVR(p, **options).fit(*lazy), 4, lambda: kill_one(client)
         )
     assert_same_regression(model, local)
-    assert 1 <= model.traffic_["rebuilt"] <= 3
+    assert 1 <= model.traffic_["rebuilt"] <= 6
 
 
 @pytest.mark.slow
