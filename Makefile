@@ -5,6 +5,8 @@
 # make bench      the benchmarks (options in ARGS="..."): two large sets, and a quick look at
 #                 everyday problems
 # make bench-quick   under two minutes: ratios to scikit-learn on small problems, beside the last run
+# make docs       the site, build/site/index.html: opens from there, without a server or a network
+# make test-docs  the site in chromium: links, pictures, formulas, keyboard, contrast, small screens
 # make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
 #                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
 # make wheel      dist/: the sdist, and from it the wheel for this machine; installed without a
@@ -36,7 +38,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-minimum pytest fuzz bench bench-quick bench-compare sanitize sanitize-threads \
-	wheel check-dist lint format clean
+	docs test-docs wheel check-dist lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -147,6 +149,26 @@ sanitize-threads: $(READY)/sanitize-threads
 		$(VENV)/sanitize-threads/bin/python -m pytest -q -p no:xdist --capture=sys \
 		$(THREADED:%=tests/%) -k "not (memory $(UNTHREADED:%=or %))" $(ARGS)
 
+# --- the site ------------------------------------------------------------------------------------
+
+# Warnings are errors. The gallery's programs run one at a time, each with all threads.
+SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -d build/site-doctrees docs build/site
+docs: $(READY)/psvm $(READY)/docs
+	@echo "building the site (some minutes the first time)"
+	@$(SPHINX) $(ARGS)
+	@echo "built: build/site/index.html"
+
+# In chromium, which the system has to bring (chromium or google-chrome), as it does node.
+AXE := build/axe/node_modules/axe-core/axe.min.js
+test-docs: docs $(READY)/test $(READY)/browser $(AXE)
+	@echo "pytest, the site in a browser"
+	@PSVM_SITE=build/site PSVM_AXE=$(AXE) $(BIN)/pytest -q tests/site $(ARGS)
+
+$(AXE): $(READY)/venv
+	@echo "installing axe-core, which judges contrast and structure"
+	@$(call quietly,npm install --silent --no-save --prefix build/axe axe-core@4)
+	@touch $@
+
 # --- wheels --------------------------------------------------------------------------------------
 
 # The wheel is made from the sdist, so that the sdist is known to hold everything. On Linux the
@@ -240,15 +262,15 @@ $(READY)/cpp_tests: $(READY)/psvm $(CPP_TESTS)
 		&& cmake --build $(BUILD) --target psvm_tests)
 	@touch $@
 
-$(READY)/plot $(READY)/test $(READY)/bench: $(READY)/venv pyproject.toml
+$(READY)/plot $(READY)/test $(READY)/bench $(READY)/docs: $(READY)/venv pyproject.toml
 	@echo "installing the $(@F) tools"
 	@$(call requirements,['project']['optional-dependencies']['$(@F)']) >$@.txt
 	@$(call quietly,$(pip) install -r $@.txt)
 	@touch $@
 
-$(READY)/dist: $(READY)/venv pyproject.toml
-	@echo "installing the tools for wheels"
-	@$(call requirements,['dependency-groups']['dist']) >$@.txt
+$(READY)/dist $(READY)/browser: $(READY)/venv pyproject.toml
+	@echo "installing the $(@F) tools"
+	@$(call requirements,['dependency-groups']['$(@F)']) >$@.txt
 	@$(if $(ZIG),echo ziglang >>$@.txt)
 	@$(call quietly,$(pip) install -r $@.txt)
 	@touch $@

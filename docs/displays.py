@@ -1,4 +1,4 @@
-"""Draw the pictures of two pages by running their examples: ``python docs/displays.py``.
+"""Draw the pictures of three pages by running their examples: ``python docs/displays.py``.
 
 Every example leaves a ``display`` or a ``figure``, which becomes the image that follows the
 example. Names of images as arguments, for instance ``display-loss.png``, draw only those.
@@ -21,7 +21,7 @@ DPI = 110
 
 def examples() -> dict[str, str]:
     """The code of every picture, by the name of its file."""
-    pages = [FOLDER / name for name in ("pictures.md", "explaining.md")]
+    pages = [FOLDER / name for name in ("pictures.md", "explaining.md", "how-it-works.md")]
     block = r"```python\n((?:(?!```).)*)```\s*(?:```text\n(?:(?!```).)*```\s*)?"
     picture = r"!\[[^\]]*\]\(images/([\w.-]+)\)"
     texts = "".join(page.read_text(encoding="utf-8") for page in pages)

@@ -1,5 +1,6 @@
 """The documents keep their word: examples run as pasted, and the names they mention exist."""
 
+import doctest
 import importlib
 import re
 import runpy
@@ -114,6 +115,31 @@ def test_what_readme_says_is_printed_is_printed(number, capsys):
     assert float(gap.strip("[]")) <= 1e-4
 
 
+def test_readme_is_two_screens_and_its_numbers_are_those_of_the_results():
+    """Each with the command that made it, as the results have it."""
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 95
+    results = ROOT / "benchmarks" / "results"
+    search = (results / "search.md").read_text()
+    kernel = re.search(r"\| intelex, two classes \| (\S+)x ", (results / "kernel.md").read_text())[
+        1
+    ]
+    assert f"({kernel}×, geometric mean" in text
+    faster = re.search(r"against GridSearchCV\(SVC\): (\S+)×", search)[1]
+    assert f"({faster}×, four sets" in text
+    assert f"1/{round(float(faster))} of that" in text
+    assert re.search(r": `(python -m benchmarks.search [^`]*)`", search)[1] in text
+    judged = re.search(
+        r"\(`(make fuzz FITS[^`]*)`.*?\| certificates \| (\S+) judged .*?\*\*(\d+) false",
+        (ROOT / "docs" / "reliability.md").read_text(),
+        re.S,
+    )
+    assert (
+        f"Of {judged[2]} certificates judged in extended precision {judged[3]} were false" in text
+    )
+    assert judged[1] in text
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_what_is_to_be_installed_can_be(path):
     """In a clone: the package is not on PyPI. Shells expand brackets that are not quoted."""
@@ -127,14 +153,13 @@ def test_what_is_to_be_installed_can_be(path):
         assert set((wanted[1] or "plot").split(",")) <= set(extras)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/command-line.md"])
-def test_the_command_prints_what_is_shown(name, tmp_path, monkeypatch, capfd):
+def test_the_command_prints_what_is_shown(tmp_path, monkeypatch, capfd):
     pytest.importorskip("typer")
     from cli_data import write_iris
 
     from psvm.cli import main
 
-    text = (ROOT / name).read_text()
+    text = (ROOT / "docs" / "command-line.md").read_text()
     command = re.search(r"^    psvm (fit iris.csv .*)$", text, re.M)[1]
     shown = re.search(r"(?:^    \S.*  \S.*\n)+", text[text.index("    data        ") :], re.M)[0]
     write_iris(tmp_path, "csv")
@@ -149,6 +174,28 @@ def test_the_command_prints_what_is_shown(name, tmp_path, monkeypatch, capfd):
             assert found == value
         elif title != "fit":
             assert printed[title] == value
+
+
+# --- docstrings ----------------------------------------------------------------------------------
+
+PACKAGE = ROOT / "src" / "psvm"
+WITH_EXAMPLES = sorted(
+    ".".join(("psvm", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_docstrings_show_what_their_examples_print(name, monkeypatch, tmp_path):
+    pytest.importorskip("distributed") if ".dask" in name else None
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=options)
+    assert tried > 0
+    assert failed == 0
+    sys.modules["matplotlib.pyplot"].close("all") if "matplotlib.pyplot" in sys.modules else None
 
 
 # --- the map from formulas to code ---------------------------------------------------------------

@@ -33,7 +33,14 @@ class DaskLinearPSVC(DaskLinearMachine, LinearWeights, PNormClassifier):
 
     The problem, the solver and the certificate are those of :class:`psvm.LinearPSVC`; the rows stay
     on the workers. A worker that is lost in the middle of a fit costs time and nothing else,
-    workers that join are used, and no wait is without an end.
+    workers that join are used, and no wait is without an end. For every binary problem
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i \max(0, 1 - y_i (\langle w, x_i \rangle + b))^p
+
+    is minimised over w and the intercept b.
 
     Parameters
     ----------

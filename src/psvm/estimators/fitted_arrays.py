@@ -103,5 +103,5 @@ def _shown(values: Any) -> str:
 def _changed(name: str, expected: str, came: str) -> ValueError:
     return ValueError(
         f"`{name}` must be {expected} to fit the other attributes, got {came}. Fitted attributes "
-        f"and `multi_class` are not to be changed after fit: fit again."
+        f"(and `multi_class` of a classifier) are not to be changed after fit: fit again."
     )

@@ -61,6 +61,11 @@ def psvm_path(
 ) -> PSVMPath:
     r"""Solve the problem of :class:`psvm.PSVC` for every p in ``ps`` and every C in ``Cs``.
 
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i \max(0, 1 - y_i (\langle w, \phi(x_i) \rangle + b))^p
+
     For p ascending, C goes from the smallest to the largest, and every solve starts from the
     solution for the C before; the first one of the next p starts from the dual variables
 

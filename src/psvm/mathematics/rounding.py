@@ -102,7 +102,7 @@ def rounding_of(
     lossless = _PAIRWISE + np.log2(alpha.size + 1.0)
     repair = _repair(rows, alpha, short, lossless * UNIT, largest)
     if rows.hard_margin:
-        if rows.target is not rows.y:
+        if rows.hard_tube:
             return _of_hard_tube(rows, alpha, short, certificate, error, repair)
         return _of_hard_margin(rows, alpha, certificate, error, repair)
     near = (alpha > 0.0) | (short + error > 0.0)

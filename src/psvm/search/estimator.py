@@ -65,6 +65,13 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     computed once for all splits, p and C, every solution starts from its neighbour, and held-out
     decision values come with the solution.
 
+    A cell minimises, for every binary problem of its training rows, what :class:`psvm.PSVC` does:
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i \max(0, 1 - y_i (\langle w, \phi(x_i) \rangle + b))^p
+
     Parameters
     ----------
     ps : array-like of float, default=(1, 1.25, 1.5, 2, 3)

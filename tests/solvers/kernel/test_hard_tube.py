@@ -10,7 +10,7 @@ from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
-from psvm.solvers.kernel.hard_tube import _room, is_hard_tube, solve_hard_tube
+from psvm.solvers.kernel.hard_tube import _room, solve_hard_tube
 from psvm.solvers.ledger import Budget, Ledger, Status
 
 
@@ -70,5 +70,5 @@ def test_limits_of_the_user_end_it():
 def test_classes_are_not_its_business():
     y = np.array([1.0, -1.0])
     hard = KernelProblem.classification([0], y, np.full(2, np.inf), PNormHinge(1.0))
-    assert not is_hard_tube(hard)
-    assert is_hard_tube(posed(np.zeros(2), 0.1))
+    assert not hard.hard_tube
+    assert posed(np.zeros(2), 0.1).hard_tube

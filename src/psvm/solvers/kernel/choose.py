@@ -292,7 +292,8 @@ class _KernelSolve:
         proved, tol = self.proved(best), self.ledger.budget.tol
         certificate = proved.certificate
         left = tol - (certificate.gap - certificate.measured)
-        if certificate.gap > tol >= certificate.measured and left > 0.0 and not self.over(best):
+        unproven = certificate.gap > tol >= certificate.measured and left > 0.0
+        if unproven and not self.over(best) and not self.problem.hard_tube:
             # So far within tol that rounding leaves it there.
             again = self.proved(self.working_set(best.alpha, float32=False, tol=0.9 * left))
             proved = min(proved, again, key=lambda one: one.certificate.gap)

@@ -33,11 +33,6 @@ _FIRST_COST, _RAISED_BY, _MOST_RAISES = 100.0, 100.0, 8
 _OF_TOL = 0.2
 
 
-def is_hard_tube(problem: KernelProblem) -> bool:
-    """Whether this problem is one of targets, none of which may have slack."""
-    return problem.hard_margin and problem.target is not problem.y
-
-
 def solve_hard_tube(
     problem: KernelProblem, kernel: TrainingKernel, alpha: Array, ledger: Ledger, *, threads: int
 ) -> Solution:
