@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--only", nargs="+", default=[""], help="tables with one of these words")
     parser.add_argument("--no-tables", action="store_true")
+    parser.add_argument("--threads", type=int, help="of LinearPSVR; all by default")
     parser.add_argument("--name", default=NAME)
     options = parser.parse_args(arguments)
-    described = environment.describe(environment.usable_cpus(), ("psvm", "scikit-learn"))
+    threads = options.threads or environment.usable_cpus()
+    described = environment.describe(threads, ("psvm", "scikit-learn"))
     described["command"] = "python -m benchmarks.regression.linear"
     records: list[Record] = []
     results = {"suite": NAME, "environment": described, "records": records}
     for data in _sets(options):
-        for record in [*duels(data), *exponents(data)]:
+        for record in chain(duels(data, threads), exponents(data, threads)):
             print(line(record), flush=True)
             records.append(record)
             write_json(results, RESULTS / f"{options.name}.json")
@@ -56,7 +59,7 @@ def _sets(options: argparse.Namespace) -> Iterator[RegressionSet]:
         yield synthetic(rows, 30)
 
 
-def duels(data: RegressionSet) -> Iterator[Record]:
+def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
     """LinearPSVR and LinearSVR on the problems that both solve."""
     from psvm import LinearPSVR
 
@@ -67,18 +70,20 @@ def duels(data: RegressionSet) -> Iterator[Record]:
             for epsilon in TUBES:
                 loss = Loss(p, C, epsilon)
                 theirs = LinearSVR(C=C, epsilon=epsilon, loss=name, dual="auto", random_state=0)
-                ours = LinearPSVR(p, C=C, epsilon=epsilon)
+                ours = LinearPSVR(p, C=C, epsilon=epsilon, n_jobs=threads)
                 # Quantile 0.5: both sides cost 2 * 0.5 * C = C.
                 turns = take_turns({"ours": _fit(ours, X, y), "rival": _fit(theirs, X, y)})
                 yield record_of(data, "LinearSVR", loss, turns)
 
 
-def exponents(data: RegressionSet) -> Iterator[Record]:
+def exponents(data: RegressionSet, threads: int) -> Iterator[Record]:
     """LinearPSVR at other p beside p = 1."""
     from psvm import LinearPSVR
 
     for epsilon in TUBES:
-        models = {p: LinearPSVR(p, epsilon=epsilon) for p in (1.0, *OTHER_PS)}
+        models = {
+            p: LinearPSVR(p, epsilon=epsilon, n_jobs=threads) for p in (1.0, *OTHER_PS)
+        }
         turns = take_turns({str(p): _fit(model, data.X, data.y) for p, model in models.items()})
         for p in OTHER_PS:
             both = {"ours": turns[str(p)], "rival": turns["1.0"]}

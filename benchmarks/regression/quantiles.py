@@ -31,14 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000, 10_000, 30_000])
     parser.add_argument("--only", nargs="+", default=[""], help="tables with one of these words")
     parser.add_argument("--no-tables", action="store_true")
+    parser.add_argument("--threads", type=int, help="of LinearPSVR; all by default")
     parser.add_argument("--name", default=NAME)
     options = parser.parse_args(arguments)
-    described = environment.describe(environment.usable_cpus(), ("psvm", "scikit-learn"))
+    threads = options.threads or environment.usable_cpus()
+    described = environment.describe(threads, ("psvm", "scikit-learn"))
     described["command"] = "python -m benchmarks.regression.quantiles"
     records: list[Record] = []
     results = {"suite": NAME, "environment": described, "records": records}
     for data in _sets(options):
-        for record in duels(data):
+        for record in duels(data, threads):
             print(line(record), flush=True)
             records.append(record)
             write_json(results, RESULTS / f"{options.name}.json")
@@ -53,13 +55,15 @@ def _sets(options: argparse.Namespace) -> Iterator[RegressionSet]:
         yield synthetic(rows, 10)
 
 
-def duels(data: RegressionSet) -> Iterator[Record]:
+def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
     """Both, for several quantiles."""
     from psvm import LinearPSVR
 
     X, y = data.X, data.y
     for quantile in QUANTILES:
-        ours = LinearPSVR(1, C=COST, epsilon=0.0, quantile=quantile, tol=TOL)
+        ours = LinearPSVR(
+            1, C=COST, epsilon=0.0, quantile=quantile, tol=TOL, n_jobs=threads
+        )
         theirs = QuantileRegressor(quantile=quantile, alpha=0.0, solver="highs")
         turns = take_turns({"ours": lambda m=ours: m.fit(X, y), "rival": lambda m=theirs: m.fit(X, y)})
         mine, other = turns["ours"], turns["rival"]

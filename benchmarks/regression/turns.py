@@ -30,7 +30,7 @@ class Turns:
 
 
 def take_turns(
-    contenders: Mapping[str, Callable[[], Any]], *, seconds: float = 1.0, most: int = 7
+    contenders: Mapping[str, Callable[[], Any]], *, seconds: float = 0.3, most: int = 7
 ) -> dict[str, Turns]:
     """Fits in turn, until ``seconds`` are over or everybody had ``most`` turns; one at least.
 

@@ -489,8 +489,11 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
       order.share->linearised.reset(new double[static_cast<std::size_t>(order.share->count())]);
   const index_t chunk = chunk_rows(rows);
   double work = 0.0;
-  for (const PassOrder& order : orders)
-    work += static_cast<double>(order.share->count()) * (rows.entries() + 8.0);
+  for (const PassOrder& order : orders) {
+    const index_t count = order.share->count();  // rows may share features
+    work += static_cast<double>(std::min(count, rows.size())) * rows.entries() +
+            static_cast<double>(count) * 8.0;
+  }
   std::vector<std::vector<PassSums>> partial(static_cast<std::size_t>(run.threads()));
   const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
     auto& sums = partial[static_cast<std::size_t>(part)];
