@@ -9,10 +9,12 @@ from psvm import LinearPSVC
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from psvm.dask import DaskLinearPSVC  # noqa: E402
+from psvm.dask import ClusterError, DaskLinearPSVC  # noqa: E402
 from psvm.dask import passes as module  # noqa: E402
-from psvm.dask.passes import add_tree  # noqa: E402
+from psvm.dask.cluster import Cluster, TasksLost  # noqa: E402
+from psvm.dask.passes import ClusterPasses, add_tree  # noqa: E402
 from psvm.dask.step import ShardSums  # noqa: E402
+from psvm.solvers.linear.passes import Gram, RowsLost  # noqa: E402
 
 
 def depth_of(key, tasks):
@@ -70,3 +72,44 @@ def test_more_workers_than_the_client_listens_to(monkeypatch, p):
     assert_same_fit(model, LinearPSVC(p, C=0.1, tol=1e-9).fit(X, y))
     assert seen[0] == (12, 2)
     assert all(last == (2 if workers > 8 else workers) for workers, last in seen)
+
+
+class Rounds(ClusterPasses):
+    """Passes whose rounds end as a test has it."""
+
+    def __init__(self, ends):
+        self.ends, self.tried = iter(ends), []
+        super().__init__(Cluster(None), [], None, list)
+
+    def welcome(self):
+        pass
+
+    def _try(self, orders, *, hints):
+        self.tried.append(hints)
+        end = next(self.ends)
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+
+def test_rounds_that_are_lost_are_tried_again_a_few_times():
+    """The second time wherever Dask likes, and with more patience each time."""
+    done = ShardSums({0: ["gram"]}, set(), {})
+    passes = Rounds([TasksLost("gone"), TasksLost("gone"), done])
+    before = passes.cluster.paused, passes.cluster.stuck
+    assert passes.answer({0: Gram()}) == {0: "gram"}
+    assert passes.tried == [True, False, False]
+    assert (passes.cluster.paused, passes.cluster.stuck) == (4 * before[0], 4 * before[1])
+    hopeless = Rounds([TasksLost("gone")] * 99)
+    with pytest.raises(TasksLost):
+        hopeless.answer({0: Gram()})
+    assert len(hopeless.tried) == 6
+
+
+def test_states_are_built_anew_so_many_times_and_no_more():
+    lost = ShardSums({}, {0}, {})
+    passes = Rounds([lost] * 99)
+    for _ in range(30):
+        assert isinstance(passes.answer({0: Gram()})[0], RowsLost)
+    with pytest.raises(ClusterError, match="lost their state 31 times"):
+        passes.answer({0: Gram()})

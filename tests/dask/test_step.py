@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 distributed = pytest.importorskip("distributed")
 
@@ -120,6 +121,20 @@ def test_a_state_is_taken_over_once(worker):
     run(worker, 2, [Gram()], rows, previous="step1")
     assert run(worker, 2, [Gram()], rows, previous="step1").sums.lost == {0}  # once more
     assert run(worker, 9, [Gram()], rows, previous="step2").sums.lost == {0}  # not the next
+
+
+def test_a_step_has_one_blas_thread(worker, monkeypatch):
+    """Every thread of a worker runs one step."""
+    seen = []
+
+    def look(*_):
+        seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+
+    monkeypatch.setattr(module, "_answer", look)
+    with threadpool_limits(2, "blas"):
+        run(worker, 1, [begin()], blocks(), setup())
+    assert seen
+    assert set(seen) == {1}
 
 
 def test_a_state_on_another_worker_is_fetched(client):

@@ -60,7 +60,7 @@ class Traffic:
     """What a fit has sent.
 
     Round trips and tasks are counted. Bytes are those of what psvm sends, pickled, times the number
-    of receivers; Dask's own messages (some kilobytes for every task) and the rows that workers take
+    of receivers; Dask's own messages (two to three kilobytes for every task) and what workers take
     from each other are not among them.
 
     Attributes
@@ -75,7 +75,7 @@ class Traffic:
         Bytes of the sums that the client was sent; those that workers send each other to be added
         up are not counted. At p = 1 the rows near the margin are among them.
     bytes_sampled : int
-        Bytes of the sample of rows that the client was sent.
+        Bytes of rows that the client was sent before: a look at some, and the sample.
     rebuilt : int
         Times that rows had lost their state and the solver began again from the accepted (w, b).
     dealt_out : int

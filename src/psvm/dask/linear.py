@@ -306,7 +306,7 @@ class DaskLinearMachine:
     def _keep_partial(
         self, fit: ClusterFit, seen: check.SeenFeatures, problems: ProblemsOnCluster
     ) -> None:
-        """Keep the last certified iterate of a fit that failed, if every problem has one."""
+        """Keep the best certified iterate of a fit that failed, if every problem has one."""
         kept = [fit.certified.get(t) for t in range(len(problems.signs))]
         if self.on_failure != "keep" or any(one is None for one in kept):
             return

@@ -63,7 +63,7 @@ class DaskLinearPSVC(DaskLinearMachine, LinearWeights, PNormClassifier):
         copied by ``clone`` and no part of a pickle.
     on_failure : {"raise", "keep"}, default="raise"
         What remains of a fit that the cluster lets down. Both raise the error; "keep" has certified
-        iterates on the way, in some more passes, and leaves the last one as ``partial_``.
+        iterates on the way, in some more passes, and leaves the best one as ``partial_``.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class DaskLinearPSVC(DaskLinearMachine, LinearWeights, PNormClassifier):
         What the fit has sent: "round_trips", "tasks", "bytes_broadcast", "bytes_summed"; "rebuilt",
         how often rows had lost their state; and more, see :class:`psvm.dask.cluster.Traffic`.
     partial_ : LinearPSVC
-        After a fit that failed with ``on_failure="keep"``: the last iterate that was certified.
+        After a fit that failed with ``on_failure="keep"``: the best iterate that was certified.
 
     See Also
     --------

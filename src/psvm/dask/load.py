@@ -11,7 +11,7 @@ from dask.delayed import delayed
 from distributed import Future
 
 from psvm.dask.blocks import Described, Expected, as_sparse, check_partition, describe
-from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost
+from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost, pickled_bytes
 from psvm.dask.inputs import Parts
 from psvm.dask.shards import Shard, evened, shards_of
 from psvm.estimators import validation as check
@@ -53,6 +53,7 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     described = patiently(cluster, describing, own)
     cluster.cancel(describing)  # which would be done again whenever a worker is lost
     cluster.traffic.seconds_loading += time.monotonic() - began
+    cluster.traffic.bytes_sampled += pickled_bytes(described)
     full = [k for k, one in enumerate(described) if one.rows]
     if not full:
         raise ValueError(f"X must have at least one row, got {count} empty partitions.")
