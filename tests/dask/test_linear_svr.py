@@ -167,10 +167,10 @@ def spoiled(values, row, value):
     [
         (lambda X, y: (X, spoiled(y, 450, np.nan)), "partition 2: Input y contains NaN"),
         (lambda X, y: (X, spoiled(y, 450, 1e200)), "partition 2: y has targets of size 1.0e[+]200"),
-        (lambda X, y: (X, np.full(900, "a")), "partition 0: y must be numbers"),
+        (lambda X, y: (X, np.full(900, "a")), r"partition \d: y must be numbers"),
         (lambda X, y: (X, np.c_[y, y]), "MultiOutputRegressor"),
         (lambda X, y: (X, y, np.zeros(900)), "zeros only"),
-        (lambda X, y: (X, y, -np.ones(900)), "partition 0:.*>= 0"),
+        (lambda X, y: (X, y, -np.ones(900)), r"partition \d:.*>= 0"),
         (
             lambda X, y: (np.where(np.arange(900)[:, None] == 450, np.nan, X), y),
             "partition 2: .*NaN",
