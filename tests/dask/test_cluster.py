@@ -1,6 +1,8 @@
 """Every wait has an end, and says why it ended; what is awaited is asked of the right client."""
 
+import ast
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -95,6 +97,31 @@ def test_a_worker_that_comes_or_a_task_that_is_done_is_motion(watched):
     watched.clock.now += 61.0
     with pytest.raises(TasksLost):
         vigil.look()
+
+
+# What waits, and what gives it an end; methods of a client that wait without one.
+ENDS = {
+    "sync": {"timeout", "callback_timeout"},
+    "result": {"timeout"},
+    "exception": {"timeout"},
+    "wait": {"timeout", "cancel", "again"},  # the latter two are Cluster.wait
+}
+ENDLESS = {"gather", "scheduler_info", "wait_for_workers", "who_has", "restart", "run"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(module.__file__).parent.glob("*.py")), ids=lambda path: path.name
+)
+def test_every_call_that_waits_says_for_how_long(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        name, on = node.func.attr, ast.unparse(node.func.value)
+        given = {one.arg for one in node.keywords}
+        where = f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+        if name in ENDS and on not in ("self", "cluster"):
+            assert given & ENDS[name] or (name == "result" and node.args), where
+        assert name not in ENDLESS or "scheduler" in on, where
 
 
 # --- on a cluster ---------------------------------------------------------------------------------

@@ -317,7 +317,7 @@ class Cluster:
             while not concurrent.futures.wait([under_way], timeout=self.moment).done:
                 self._check(futures)
                 vigil.look()
-            return list(under_way.result())
+            return list(under_way.result(timeout=0))
         except (OSError, TimeoutError, *CANCELLED) as error:
             self._check_connected()
             raise TasksLost(f"Results were lost on their way: {error}") from error
