@@ -13,8 +13,8 @@ import asyncio
 import concurrent.futures
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -168,12 +168,22 @@ class Cluster:
         left = self.seconds_left()
         limit = _ANSWER if left is None else min(_ANSWER, max(left + self.grace, 0.0) + _CANCELLED)
         try:
-            return self.client.sync(call, *args, callback_timeout=limit, **options)
+            with self._connected():
+                return self.client.sync(call, *args, callback_timeout=limit, **options)
         except (OSError, TimeoutError) as error:
-            self._check_connected()
             if self.out_of_time:
                 raise OutOfTime from error
             raise ClusterError(f"The scheduler does not answer ({error}).") from error
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """What goes wrong inside because the scheduler is lost is told as that."""
+        self._check_connected()
+        try:
+            yield
+        except (Exception, *CANCELLED):
+            self._check_connected()
+            raise
 
     def workers(self) -> dict[str, int]:
         """Threads of every worker, by address."""
@@ -181,7 +191,12 @@ class Cluster:
 
     def known(self) -> dict[str, Any]:
         """What the scheduler says of its workers."""
-        return dict(self.ask(self.client.scheduler.identity, n_workers=-1)["workers"])
+        return dict(self.ask(self._scheduler("identity"), n_workers=-1)["workers"])
+
+    def _scheduler(self, method: str) -> Any:
+        """A method of the scheduler, of which a client that is closed has none."""
+        with self._connected():
+            return getattr(self.client.scheduler, method)
 
     def memory_limit(self) -> float:
         """Bytes of memory per thread of the worker that has the least; infinite without limits."""
@@ -219,8 +234,8 @@ class Cluster:
             # Layers refer to each other freely.
             {name: set(names.values()) - {name} for name in names.values()},
         )
-        self._check_connected()
-        futures = self.client.get(graph, list(wanted), sync=False)
+        with self._connected():
+            futures = self.client.get(graph, list(wanted), sync=False)
         return dict(zip(wanted, futures, strict=True))
 
     def wait(
@@ -252,7 +267,7 @@ class Cluster:
 
     def _finished(self, futures: Sequence[Future]) -> bool:
         """Whether all are finished, within a moment; raises what has gone wrong with them."""
-        with suppress(TimeoutError, *CANCELLED):
+        with suppress(TimeoutError, *CANCELLED), self._connected():
             # distributed.wait would ask the default client, which may be another one.
             self.client.sync(wait_for_futures, list(futures), timeout=self.moment)
         if all(one.status == "finished" for one in futures):
@@ -301,7 +316,7 @@ class Cluster:
     def holders(self, futures: Sequence[Future]) -> list[str | None]:
         """A worker that holds the result of each future."""
         keys = [one.key for one in futures]
-        found = self.ask(self.client.scheduler.who_has, keys=keys)
+        found = self.ask(self._scheduler("who_has"), keys=keys)
         return [next(iter(found.get(key) or ()), None) for key in keys]
 
     def fetch(self, futures: Sequence[Future]) -> list[Any]:
@@ -311,8 +326,9 @@ class Cluster:
         anything else.
         """
         client, vigil = self.client, _Vigil(self, futures, time.monotonic())
-        gather = client._gather(list(futures))
-        under_way = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
+        with self._connected():
+            gather = client._gather(list(futures))
+            under_way = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
         try:
             while not concurrent.futures.wait([under_way], timeout=self.moment).done:
                 self._check(futures)
