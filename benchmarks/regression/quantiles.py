@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from sklearn.linear_model import QuantileRegressor
@@ -61,11 +62,10 @@ def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
 
     X, y = data.X, data.y
     for quantile in QUANTILES:
-        ours = LinearPSVR(
-            1, C=COST, epsilon=0.0, quantile=quantile, tol=TOL, n_jobs=threads
-        )
+        ours = LinearPSVR(1, C=COST, epsilon=0.0, quantile=quantile, tol=TOL, n_jobs=threads)
         theirs = QuantileRegressor(quantile=quantile, alpha=0.0, solver="highs")
-        turns = take_turns({"ours": lambda m=ours: m.fit(X, y), "rival": lambda m=theirs: m.fit(X, y)})
+        both = {"ours": ours, "rival": theirs}
+        turns = take_turns({name: partial(model.fit, X, y) for name, model in both.items()})
         mine, other = turns["ours"], turns["rival"]
         loss = Loss(1.0, 1.0 / (2.0 * y.size), 0.0, quantile)
         lost = [

@@ -59,9 +59,8 @@ auto as_tuple(const PairCertificate& proof) {
 nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                const Vector<double>& cost, const Rows2<std::int8_t>& signs,
                std::optional<Vector<double>> target, std::optional<Vector<row_t>> feature_row,
-               double p, bool fit_intercept, bool exact,
-               std::pair<double, double> power_error, const Budget& budget,
-               const std::tuple<std::string, std::string, std::string>& why,
+               double p, bool fit_intercept, bool exact, std::pair<double, double> power_error,
+               const Budget& budget, const std::tuple<std::string, std::string, std::string>& why,
                const nb::object& on_round, int threads) {
   const index_t d = block.rows->features();
   const index_t n = feature_row ? static_cast<index_t>(feature_row->shape(0)) : block.rows->size();
@@ -154,9 +153,8 @@ auto certify(const Vector<double>& w, const Vector<double>& image, const nb::dic
 
 void bind_at_once(nb::module_& m) {
   m.def("solve_at_once", &solve, "rows"_a, "codes"_a, "cost"_a, "signs"_a, "target"_a.none(),
-        "feature_row"_a.none(), "p"_a,
-        "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a, "why"_a, "on_round"_a.none(),
-        "threads"_a);
+        "feature_row"_a.none(), "p"_a, "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a,
+        "why"_a, "on_round"_a.none(), "threads"_a);
   m.def("certify_pair", &certify, "w"_a, "image"_a, "values"_a, "count"_a, "balanced"_a, "hard"_a,
         "power_error"_a);
 }

@@ -225,8 +225,7 @@ class OneProblem {
   // where it ended.
   bool descend(const Prices& prices, NewtonStart& start) {
     std::vector<std::int64_t> place;
-    if (block_.feature_row)
-      place.assign(block_.feature_row, block_.feature_row + block_.size);
+    if (block_.feature_row) place.assign(block_.feature_row, block_.feature_row + block_.size);
     const CoordinateProblem problem{block_.size,
                                     share_.y.get(),
                                     block_.target,
@@ -325,12 +324,12 @@ class OneProblem {
     }
     const auto row = [&](std::size_t k) {
       const double y = share_.y[k], target = block_.target ? block_.target[k] : y;
-      const std::size_t place = block_.feature_row ? static_cast<std::size_t>(block_.feature_row[k]) : k;
+      const std::size_t place =
+          block_.feature_row ? static_cast<std::size_t>(block_.feature_row[k]) : k;
       return ThresholdRow{target - decision[place], block_.cost[k], y};
     };
     return InterceptSearch().best(PNormHinge(problems_.p), static_cast<std::size_t>(block_.size),
-                                  row, solved_.b,
-                                  {.b = unit_roundoff * largest});
+                                  row, solved_.b, {.b = unit_roundoff * largest});
   }
 
   const FeatureRows& features_;

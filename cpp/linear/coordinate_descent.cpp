@@ -19,6 +19,7 @@
 
 #include "linear/balance.hpp"
 #include "linear/best_scale.hpp"
+#include "linear/descent_history.hpp"
 #include "linear/face_newton.hpp"
 #include "linear/random_order.hpp"
 #include "linear/row_groups.hpp"
@@ -370,7 +371,7 @@ class CoordinateSolver {
     target_ = budget_.tol;
     if (promising) target_ *= std::clamp(estimate_ / record.gap, 0.01, 0.9);
     next_check_ = std::max<index_t>(pass + 10, 2 * pass);
-    if (remaining(record) > worth_newton) {
+    if (passes_to_come(result_.history, budget_.tol) > worth_newton) {
       const double by_passes = (dual_ - last_dual_) / static_cast<double>(passes);
       const double before = dual_;
       const index_t iterations = newton();
@@ -383,17 +384,6 @@ class CoordinateSolver {
     last_dual_ = dual_;
     last_check_ = pass;
     changed_ = 0;
-  }
-
-  // Passes still to come, at the rate of those since the check before. (The first ones are faster
-  // than the rest, and tell little.)
-  double remaining(const RoundRecord& now) const {
-    const auto& history = result_.history;
-    if (now.iteration < 20 || history.size() < 2) return 0.0;
-    const RoundRecord& then = history[history.size() - 2];
-    const double passes = static_cast<double>(now.iteration - then.iteration);
-    const double rate = std::log(then.gap / now.gap) / passes;
-    return rate > 0.0 ? std::log(now.gap / budget_.tol) / rate : infinity;
   }
 
   // A Newton step from balanced_ in the face, cut at the bounds, if it raises the dual: then dual_
@@ -445,22 +435,11 @@ class CoordinateSolver {
     if (unbounded_) return "unbounded";
     if (stop) return "stopped";
     if (budget_.max_iter >= 0 && record.iteration >= budget_.max_iter) return "max_iter";
-    if (tired() || stalled(record)) return "stalled";
+    const bool idle = record.iteration > 0 && record.changed == 0;  // nothing moves any more
+    if (tired() || (idle && active_.size() == dropped_.size())) return "stalled";
+    if (has_stalled(result_.history)) return "stalled";
     if (out_of_time()) return "max_time";
     return "";
-  }
-
-  // Nothing moves any more; or, in the second half of a long run, neither the gap fell by a
-  // hundredth nor the dual rose by more than rounding. (The dual alone may still tell progress: with
-  // a large cost the primal shows it last.)
-  bool stalled(const RoundRecord& now) const {
-    if (now.iteration > 0 && now.changed == 0 && active_.size() == dropped_.size()) return true;
-    if (now.iteration < 1000) return false;
-    for (auto then = result_.history.rbegin(); then != result_.history.rend(); ++then)
-      if (then->iteration <= now.iteration / 2)
-        return !(now.gap < 0.99 * then->gap) &&
-               !(now.dual > then->dual + 1e-12 * std::abs(now.dual));
-    return false;
   }
 
   const Rows rows_;

@@ -8,7 +8,8 @@ pytest.importorskip("distributed")
 from psvm.dask.blocks import Expected, check_partition, describe
 from psvm.dask.numbers import AllNumbers, Numbers, errors_of
 from psvm.estimators.regressor import RegressorSettings
-from psvm.estimators.targets import UnitErrors, encode_targets
+from psvm.estimators.targets import encode_targets
+from psvm.estimators.unit_errors import UnitErrors
 from psvm.mathematics.certificate import DualRows
 from psvm.mathematics.loss import PNormHinge
 from psvm.solvers.ledger import Budget

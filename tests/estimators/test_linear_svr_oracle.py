@@ -43,7 +43,9 @@ def check_promises(model, problem, duals, digits=1e-9):
     primal = problem.primal(model.coef_, model.intercept_[0])
     dual = problem.dual(duals["above"], duals["below"])
     assert model.primal_objective_[0] == pytest.approx(primal, rel=digits)
-    assert model.dual_objective_[0] == pytest.approx(dual, rel=10 * digits, abs=10 * digits * primal)
+    assert model.dual_objective_[0] == pytest.approx(
+        dual, rel=10 * digits, abs=10 * digits * primal
+    )
     assert primal - dual <= model.dual_gap_[0] * primal * (1 + 1e-12)
     assert model.dual_gap_[0] <= model.tol
     assert model.status_ == [Status.CONVERGED]
@@ -178,6 +180,16 @@ def test_all_rows_inside_the_tube(p, solver, duals):
     check_promises(model, problem, duals)
     best, _, _ = problem.optimum()
     assert model.primal_objective_[0] == pytest.approx(best, rel=1.1e-4)
+
+
+def test_rows_that_are_absent_may_be_outside():
+    X, y = noisy_line(n=80, d=3, seed=3)
+    weight = (np.arange(80) % 5 != 0).astype(float)
+    far = np.where(weight == 0, 1e9, y)
+    model = LinearPSVR(C=np.inf, epsilon=4.0).fit(X, far, weight)
+    alone = LinearPSVR(C=np.inf, epsilon=4.0).fit(X[weight > 0], y[weight > 0])
+    assert model.coef_ == pytest.approx(alone.coef_, abs=1e-2)
+    assert model.dual_gap_[0] <= 1e-4
 
 
 def test_no_tube_is_an_error():

@@ -19,13 +19,13 @@ from psvm.dask.targets import PricedRows
 from psvm.estimators.targets import (
     EncodedTargets,
     TargetUnit,
-    UnitErrors,
     check_costs_in_unit,
     check_targets,
     costs_in_unit,
     costs_too_small,
     scale_of,
 )
+from psvm.estimators.unit_errors import UnitErrors
 
 Array = npt.NDArray[np.float64]
 
@@ -220,9 +220,5 @@ def errors_of(
 ) -> UnitErrors:
     """What the unit may do to P and D, from sums over all rows and the largest target."""
     largest = float(np.abs(targets.y).max()) + targets.epsilon
-    error, total = float(UnitErrors.bound(largest, targets.epsilon)), float(costs.sum())
-    sums = error, alpha, error * alpha
-    if np.isinf(total):
-        return UnitErrors(*sums, 0.0, 0.0, 0.0, p, hard_margin=True)
-    whole = total ** (1.0 / p)
-    return UnitErrors(*sums, error * whole, whole, conjugate, p, hard_margin=False)
+    error = float(UnitErrors.bound(largest, targets.epsilon))
+    return UnitErrors.at_most(error, (alpha, float(costs.sum()), conjugate), p)

@@ -248,6 +248,7 @@ class LinearPSVR(PNormRegressor):
         check.check_width(1, seen.count)
         targets = self._encode(y, weight, settings)
         pairs = targets.dual_rows()
+        pairs.target[pairs.cost == 0.0] = 0.0  # of rows that are absent, whatever it was
         n = targets.y.size
         problems = LinearProblems(
             _SIGNS,
@@ -276,9 +277,7 @@ class LinearPSVR(PNormRegressor):
             solver_units.extend(found)
             return found[0]
 
-        dual = DualRows(
-            pairs.sign, pairs.target, pairs.cost, settings.loss, settings.fit_intercept
-        )
+        dual = DualRows(pairs.sign, pairs.target, pairs.cost, settings.loss, settings.fit_intercept)
         solution = self._solved(targets, dual, settings, watch, solve)
         if not solver_units:  # w = 0 has all rows inside the tube
             solution = replace(solution, w=np.zeros(seen.count))

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array, column_or_1d
 
 from psvm.estimators.labels import LARGEST_SUM, SMALLEST_COST
+from psvm.estimators.unit_errors import UnitErrors
 from psvm.mathematics.certificate import Certificate, DualRows
 from psvm.mathematics.rounding import UNIT
 from psvm.solvers.ledger import Record, Solution, Status, proved_status
@@ -190,64 +191,6 @@ class EncodedTargets:
         share = 1.01 * (more + pulled + conjugate) / least
         true = (gap + share) / (1.0 - share) * (1.0 + 8.0 * UNIT) if share < 0.5 else math.inf
         return min(true, 1.0) if proof.primal == proof.magnitude else true
-
-
-@dataclass(frozen=True)
-class UnitErrors:
-    """What the units of targets may do to P and D: sums over dual rows i with targets off by e_i.
-
-    Attributes
-    ----------
-    largest : float
-        The largest ``e_i``.
-    alpha, pulled : float
-        ``sum_i alpha_i`` and ``sum_i alpha_i e_i``.
-    of_targets, of_intercept : float
-        ``(sum_i cost_i e_i^p)^(1/p)`` and ``(sum_i cost_i)^(1/p)``; they are not asked for where
-        the margin is hard.
-    conjugate : float
-        ``sum_i conjugate_i(alpha_i)``.
-    p : float
-        The exponent.
-    hard_margin : bool
-        Whether costs are infinite.
-    """
-
-    largest: float
-    alpha: float
-    pulled: float
-    of_targets: float
-    of_intercept: float
-    conjugate: float
-    p: float
-    hard_margin: bool
-
-    @staticmethod
-    def bound(target: Any, epsilon: float) -> Any:
-        """``e_i``: each target is a difference that is rounded twice; b added to it is, once."""
-        return UNIT * (2.0 * np.abs(target) + 3.0 * epsilon)
-
-    @classmethod
-    def of(
-        cls, rows: DualRows, alpha: Array, epsilon: float, *, conjugates: bool = True
-    ) -> UnitErrors:
-        """The sums over all rows; that of conjugates only if wanted."""
-        error, p = cls.bound(rows.target, epsilon), rows.loss.p
-        largest = float(error.max(initial=0.0))
-        sums = largest, float(alpha.sum()), float(np.sum(alpha * error))
-        if rows.hard_margin:
-            return cls(*sums, 0.0, 0.0, 0.0, p, hard_margin=True)
-        kept = (alpha > 0.0) & conjugates
-        with np.errstate(over="ignore", invalid="ignore"):
-            return cls(
-                *sums,
-                largest * float(np.sum(rows.cost * (error / (largest or 1.0)) ** p)) ** (1.0 / p),
-                float(np.sum(rows.cost)) ** (1.0 / p),
-                # Rows that are absent have no cost, and no alpha.
-                float(np.sum(rows.loss.conjugate(alpha[kept], rows.cost[kept]))),
-                p,
-                hard_margin=False,
-            )
 
 
 def check_targets(y: Any) -> Array:

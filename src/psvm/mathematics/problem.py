@@ -156,9 +156,7 @@ class LinearProblems:
             return values
         return np.asarray(np.bincount(self.feature_row, values, features), dtype=np.float64)
 
-    def among(
-        self, rows: npt.NDArray[np.intp]
-    ) -> tuple[LinearProblems, npt.NDArray[np.intp]]:
+    def among(self, rows: npt.NDArray[np.intp]) -> tuple[LinearProblems, npt.NDArray[np.intp]]:
         """The problems over some of the rows, and the rows of features that these have."""
         target = None if self.target is None else self.target[rows]
         place = self.features_of(rows)

@@ -1,6 +1,7 @@
 """Passes over rows with signs, targets and costs, some of them on the same features, with NumPy.
 
 tests: linear/linear_pass.hpp
+tests: linear/chunk_loops.hpp
 tests: linear/share.hpp
 """
 

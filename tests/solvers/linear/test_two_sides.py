@@ -166,8 +166,6 @@ def test_the_unit_of_residuals_is_that_of_the_targets():
 # --- what a pass costs -------------------------------------------------------------------------
 
 
-
-
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_two_rows_on_the_same_features_are_one_in_a_gram_matrix(p):
     """With W > 0 on both sides their weights are added: one product, not two."""

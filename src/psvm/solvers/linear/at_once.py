@@ -120,9 +120,7 @@ def pair_certificate(
     """What C++ has proved of coefficients and an alpha of their own, as a certificate."""
     primal, dual, measured, gap, stretch = proof
     squared_norm = dot(w, w) * stretch**2
-    return Certificate(
-        primal, dual, gap, b * stretch, stretch, measured, squared_norm=squared_norm
-    )
+    return Certificate(primal, dual, gap, b * stretch, stretch, measured, squared_norm=squared_norm)
 
 
 def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:
