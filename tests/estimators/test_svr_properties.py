@@ -84,12 +84,13 @@ def test_a_higher_quantile_lies_higher():
 # --- weights --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("gamma", [0.5, "scale"])
 @each_p
-def test_a_weight_of_two_is_a_repeated_row(p):
+def test_a_weight_of_two_is_a_repeated_row(p, gamma):
     X, y = curve(50)
     weight = np.random.default_rng(0).integers(0, 4, 50)
-    weighted = tight(p=p).fit(X, y, weight)
-    repeated = tight(p=p).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = tight(p=p, gamma=gamma).fit(X, y, weight)
+    repeated = tight(p=p, gamma=gamma).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     close(weighted.predict(X), repeated.predict(X))
     close(weighted.primal_objective_, repeated.primal_objective_)
     assert not np.isin(np.flatnonzero(weight == 0), weighted.support_).any()
