@@ -42,6 +42,13 @@ def blobs(n=60, classes=3, d=3, seed=0, spread=1.2):
     return centres[y] + spread * rng.normal(size=(n, d)), y
 
 
+def curve(n=60, d=3, seed=0, noise=0.2):
+    """Targets on a curve of the first feature, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, 2.0 * np.sin(2.0 * X[:, 0]) + X[:, -1] + noise * rng.normal(size=n) + 3.0
+
+
 def thin():
     """60 rows with about 15 % of 40 columns filled, one row and one column empty."""
     rng = np.random.default_rng(0)
@@ -86,6 +93,20 @@ def real(name, n=90):
     rows = np.random.default_rng(0).permutation(rows)[:n]
     X, y = X[rows], np.where(y[rows] == labels[order[0]], 1.0, -1.0)
     return (X.astype(float) if sp.issparse(X) else scale(X.astype(float))), y
+
+
+@functools.cache
+def real_regression(name, n=500):
+    """(X, y): n rows of a real set with a target, its numeric columns standardised."""
+    folder = data_dir()
+    path = folder and folder / "regression" / f"{name}.parquet"
+    if path is None or not path.exists():
+        pytest.skip("no shared data: set PSVM_DATA_DIR")
+    table = pytest.importorskip("pandas").read_parquet(path).dropna()
+    y = table.pop("target").to_numpy(dtype=float)
+    X = table.select_dtypes("number").to_numpy(dtype=float)
+    rows = np.random.default_rng(0).permutation(y.size)[:n]
+    return scale(X[rows]), y[rows]
 
 
 def _load_shared(name):

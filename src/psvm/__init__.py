@@ -7,18 +7,20 @@ if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
     from psvm.estimators.path import psvm_path
     from psvm.estimators.svc import PSVC
+    from psvm.estimators.svr import PSVR
     from psvm.persistence.model_file import load, save
     from psvm.search import PSVCCV
 
     __version__: str
 
-__all__ = ["PSVC", "PSVCCV", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
+__all__ = ["PSVC", "PSVCCV", "PSVR", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
 
 # Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
 # need it.
 _HOME = {
     "PSVC": "psvm.estimators.svc",
     "PSVCCV": "psvm.search",
+    "PSVR": "psvm.estimators.svr",
     "LinearPSVC": "psvm.estimators.linear_svc",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",

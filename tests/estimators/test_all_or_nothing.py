@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from psvm import PSVC, PSVCCV, LinearPSVC
+from psvm import PSVC, PSVCCV, PSVR, LinearPSVC
 from psvm.paper.psmo_classifier import PSMOClassifier
 
 ESTIMATORS = {
@@ -20,9 +20,16 @@ ESTIMATORS = {
     "PSVCCV": PSVCCV((1, 2), (0.1, 1), (0.5,), cv=2),
     "PSVCCV, linear": PSVCCV((1,), (0.1, 1), kernel="linear", cv=2),
     "PSMOClassifier": PSMOClassifier(max_steps=50),
+    "PSVR": PSVR(warm_start=True),
 }
+REGRESSORS = ("PSVR",)
 # Where a kernel is called in the same order every time.
-ONE_THREAD = {"PSVC": {"n_jobs": 1}, "PSVCCV": {"n_jobs": 1}, "PSMOClassifier": {}}
+ONE_THREAD = {
+    "PSVC": {"n_jobs": 1},
+    "PSVCCV": {"n_jobs": 1},
+    "PSMOClassifier": {},
+    "PSVR": {"n_jobs": 1},
+}
 each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
@@ -30,6 +37,14 @@ def rows(n=40, k=3, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % k
     return rng.normal(size=(n, 4)) + y[:, None], np.array(["a", "b", "c"])[y]
+
+
+def of_kind(name, y):
+    """Labels, or numbers in their place for a regressor."""
+    if name not in REGRESSORS or y is None:
+        return y
+    numbers = np.unique(y, return_inverse=True)[1].astype(float)
+    return numbers + 0.3 * np.sin(np.arange(numbers.size))
 
 
 class Fitted:
@@ -40,7 +55,7 @@ class Fitted:
         self.estimator = copy.deepcopy(ESTIMATORS[name]).set_params(**parameters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            self.estimator.fit(self.X, y)
+            self.estimator.fit(self.X, of_kind(name, y))
         self.objects = dict(self.estimator.__dict__)
         self.values = copy.deepcopy(self.objects)
         self.predicted = self.estimator.predict(self.X)
@@ -86,6 +101,8 @@ BAD = {
     "degree": -1,
     "gamma": "wide",
     "coef0": np.nan,
+    "epsilon": -0.1,
+    "quantile": 1.0,
     "fit_intercept": "yes",
     "multi_class": "crammer",
     "decision_function_shape": "ovx",
@@ -114,7 +131,7 @@ BAD = {
 BAD_OF_KINDS = [
     (name, parameter)
     for name, estimator in ESTIMATORS.items()
-    if name in ("PSVC", "LinearPSVC", "PSVCCV", "PSMOClassifier")
+    if name in ("PSVC", "LinearPSVC", "PSVCCV", "PSMOClassifier", *REGRESSORS)
     for parameter in estimator.get_params(deep=False)
 ]
 
@@ -170,11 +187,14 @@ DATA = {
 }
 AS_PUBLISHED = "PSMOClassifier"  # without weights, and for any range of numbers
 WEIGHED = [name for name in ESTIMATORS if name != AS_PUBLISHED]
+# Nothing is wrong with these where y is a number to predict.
+FOR_CLASSES = ("one class", "continuous", "weight in one class")
 UNUSABLE = [
     (name, what)
     for name in ESTIMATORS
     for what, (_, _, options) in DATA.items()
     if name in WEIGHED or not (options or what == "too large")
+    if name not in REGRESSORS or what not in FOR_CLASSES
 ]
 
 
@@ -185,11 +205,30 @@ def test_data_that_cannot_be_used(name, what):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises((ValueError, TypeError)):
-            fitted.estimator.fit(X, y, **options)
+            fitted.estimator.fit(X, of_kind(name, y), **options)
     fitted.check()
 
 
-@pytest.mark.parametrize("name", WEIGHED)
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize(
+    "y",
+    [
+        Y,
+        np.where(np.arange(30) == 3, np.nan, 1.0),
+        np.where(np.arange(30) == 3, np.inf, 1.0),
+        np.ones((30, 2)),
+        np.linspace(0, 1e200, 30),
+    ],
+    ids=["texts", "NaN", "infinite", "two", "too large"],
+)
+def test_targets_that_cannot_be_used(name, y):
+    fitted = Fitted(name)
+    with pytest.raises(ValueError, match=r"y|convert"):
+        fitted.estimator.fit(X, y)
+    fitted.check()
+
+
+@pytest.mark.parametrize("name", [name for name in WEIGHED if name not in REGRESSORS])
 def test_class_weight_without_a_class_of_y(name):
     fitted = Fitted(name)
     fitted.set_params(class_weight={"z": 2.0})
@@ -210,8 +249,18 @@ def test_a_hard_margin_that_does_not_exist(name):
     fitted.check()
 
 
+def test_a_tube_that_holds_no_model():
+    fitted = Fitted("PSVR")
+    fitted.set_params(C=np.inf, kernel="linear")
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="all rows inside the tube"):
+        fitted.estimator.fit(rng.normal(size=(60, 2)), rng.normal(size=60))
+    fitted.set_params(C=1.0, kernel="rbf")
+    fitted.check()
+
+
 @pytest.mark.parametrize("K", [np.ones((5, 4)), np.triu(np.ones((5, 5)))], ids=["oblong", "skew"])
-@pytest.mark.parametrize("name", ["PSVC", "PSVCCV"])
+@pytest.mark.parametrize("name", ["PSVC", "PSVCCV", "PSVR"])
 def test_a_matrix_that_is_no_kernel(name, K):
     fitted = Fitted(name)
     fitted.set_params(kernel="precomputed")
@@ -259,24 +308,25 @@ class KernelThatFails:
         return np.asarray(A @ B.T)
 
 
-@pytest.mark.parametrize("name", ["PSVC", "PSVCCV", AS_PUBLISHED])
+@pytest.mark.parametrize("name", ["PSVC", "PSVCCV", AS_PUBLISHED, "PSVR"])
 @pytest.mark.parametrize("error", [RuntimeError, MemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
 def test_a_kernel_that_fails(name, error, last):
     """At its first call, or at the last of the fit."""
     counting = KernelThatFails(error, -1)
-    copy.deepcopy(ESTIMATORS[name]).set_params(kernel=counting, **ONE_THREAD[name]).fit(X, Y)
+    y = of_kind(name, Y)
+    copy.deepcopy(ESTIMATORS[name]).set_params(kernel=counting, **ONE_THREAD[name]).fit(X, y)
     calls = -1 - counting.left
     assert calls > 0
     fitted = Fitted(name, **ONE_THREAD[name])
     fitted.set_params(kernel=KernelThatFails(error, calls if last else 1))
     with pytest.raises(error, match="told so"):
-        fitted.estimator.fit(X, Y)
+        fitted.estimator.fit(X, y)
     fitted.set_params(kernel=ESTIMATORS[name].kernel)
     fitted.check()
 
 
-@pytest.mark.parametrize("name", ["PSVC", "LinearPSVC", "LinearPSVC, coordinates"])
+@pytest.mark.parametrize("name", ["PSVC", "LinearPSVC", "LinearPSVC, coordinates", "PSVR"])
 def test_a_warning_that_is_an_error(name):
     """Of a fit that did not converge."""
     fitted = Fitted(name)
@@ -286,12 +336,12 @@ def test_a_warning_that_is_an_error(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ConvergenceWarning):
-            fitted.estimator.fit(X, X[:, 0] + rng.normal(size=900) > 0)
+            fitted.estimator.fit(X, of_kind(name, X[:, 0] + rng.normal(size=900) > 0))
     fitted.set_params(max_iter=-1, tol=1e-4, warm_start=True)
     fitted.check()
 
 
-@pytest.mark.parametrize("name", ["PSVC", "LinearPSVC", "LinearPSVC, coordinates"])
+@pytest.mark.parametrize("name", ["PSVC", "LinearPSVC", "LinearPSVC, coordinates", "PSVR"])
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_listener_that_fails_in_a_round(name, error, monkeypatch):
     def fail(*arguments):
@@ -301,7 +351,7 @@ def test_a_listener_that_fails_in_a_round(name, error, monkeypatch):
     fitted.set_params(verbose=2)
     monkeypatch.setattr("psvm.estimators.watch.ProgressLog.round", fail)
     with pytest.raises(error, match="told so"):
-        fitted.estimator.fit(X, Y)
+        fitted.estimator.fit(X, of_kind(name, Y))
     fitted.set_params(verbose=0)
     fitted.check()
 
@@ -331,21 +381,22 @@ class Failing:
             raise RuntimeError("told so")
 
 
-@pytest.mark.parametrize("name", ["PSVC", "LinearPSVC", "PSVCCV"])
+@pytest.mark.parametrize("name", ["PSVC", "LinearPSVC", "PSVCCV", "PSVR"])
 @pytest.mark.parametrize("hook", ["setup", "begin", "end"])
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
 def test_a_callback_that_fails(name, hook, last):
     """In a round or a cell, or when the fit as a whole begins or ends."""
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     counting = Failing(hook)
-    copy.deepcopy(ESTIMATORS[name]).set_callbacks(counting).fit(X, Y)
+    y = of_kind(name, Y)
+    copy.deepcopy(ESTIMATORS[name]).set_callbacks(counting).fit(X, y)
     assert counting.calls > 0
     fitted = Fitted(name)
     fitted.estimator.set_callbacks(Failing(hook, counting.calls if last else 1))
     fitted.objects["_skl_callbacks"] = fitted.estimator.__dict__["_skl_callbacks"]
     fitted.values["_skl_callbacks"] = fitted.objects["_skl_callbacks"]
     with pytest.raises(RuntimeError, match="told so"):
-        fitted.estimator.fit(X, Y)
+        fitted.estimator.fit(X, y)
     fitted.check()
 
 
@@ -383,8 +434,9 @@ class Interrupt:
 def test_interrupts_anywhere(name):
     """Ctrl-C before any line: the estimator is as it was, or wholly that of the new fit."""
     fitted, other = Fitted(name), Fitted(name)
+    y = of_kind(name, Y)
     with Interrupt() as counted:
-        other.estimator.fit(X, Y)
+        other.estimator.fit(X, y)
     expected = other.estimator.predict(X)
     lots = np.random.default_rng(0)
     some = set(lots.integers(1, counted.lines, size=30).tolist())
@@ -393,10 +445,11 @@ def test_interrupts_anywhere(name):
     for line in sorted(some):
         try:
             with Interrupt(line):
-                fitted.estimator.fit(X, Y)
+                fitted.estimator.fit(X, y)
         except KeyboardInterrupt:
             interrupted += 1
-        if fitted.estimator.__dict__["classes_"] is fitted.objects["classes_"]:
+        renewed = "intercept_" if name in REGRESSORS else "classes_"
+        if fitted.estimator.__dict__[renewed] is fitted.objects[renewed]:
             fitted.check()
         else:
             assert fitted.estimator.__dict__.keys() == other.estimator.__dict__.keys()

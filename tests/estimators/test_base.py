@@ -7,7 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm import PSVC
-from psvm.estimators.base import Settings, all_or_nothing
+from psvm.estimators.base import all_or_nothing
+from psvm.estimators.classifier import ClassifierSettings
 from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.loss import PNormHinge
 from psvm.solvers.ledger import Budget, Solution, Status
@@ -18,7 +19,7 @@ class Holder:
 
 
 def settings(C=1.0, multi_class="ovo"):
-    return Settings(PNormHinge(1.5), C, True, multi_class, Budget(tol=1e-4), 1)
+    return ClassifierSettings(PNormHinge(1.5), C, True, Budget(tol=1e-4), 1, multi_class)
 
 
 def solution(gap, status=Status.CONVERGED):

@@ -78,7 +78,7 @@ def test_another_number_of_features_is_refused(features):
 @pytest.mark.parametrize("Estimator", [PSVC, LinearPSVC])
 def test_another_multi_class_is_refused(Estimator):
     model = Estimator(multi_class="ovo").fit(*blobs(n=80, classes=4, d=4))
-    refuses(model.set_params(multi_class="ovr"), X, "`multi_class` are not to be changed")
+    refuses(model.set_params(multi_class="ovr"), X, "`multi_class` .* not to be changed")
 
 
 def test_sparse_vectors_with_an_index_outside_are_refused():

@@ -15,8 +15,8 @@ from sklearn.preprocessing import scale
 from small_data import blobs, noisy, real
 
 from psvm import PSVC, LinearPSVC
+from psvm.estimators.kernel_machine import KernelSettings
 from psvm.estimators.path import PSVMPath, psvm_path
-from psvm.estimators.svc import KernelSettings
 
 PS, CS = (1.0, 1.5, 2.0), (0.1, 1.0, 10.0)
 

@@ -188,3 +188,14 @@ def test_without_an_intercept_nothing_is_balanced():
 def test_an_imbalance_of_rounding_is_left_alone():
     alpha = np.array([0.1, 0.2, 0.3, 0.0, 0.0])  # 0.1 + 0.2 is not quite 0.3
     assert feasible(labelled(np.full(5, 0.3), 1), alpha).tolist() == alpha.tolist()
+
+
+def test_what_is_lost_where_many_rows_share_a_kernel_row():
+    """The two rows of a target lose nothing: their difference is what is meant."""
+    y, alpha = np.tile([1.0, -1.0], 4), np.arange(1.0, 9.0)
+    parts = (y, y, np.ones(8), PNormHinge(1.0))
+    pairs = KernelProblem(*parts, segments=[0], kernel_row=np.repeat(np.arange(4), 2))
+    assert pairs.rounded_in_sums(alpha) == 0.0
+    assert KernelProblem(*parts, segments=[0]).rounded_in_sums(alpha) == 0.0
+    shared = KernelProblem(*parts, segments=[0], kernel_row=np.repeat([0, 0, 0, 1], 2))
+    assert shared.rounded_in_sums(alpha) == 6 * 21.0

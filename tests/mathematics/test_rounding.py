@@ -61,6 +61,91 @@ def test_a_bound_holds_whatever_is_certified(p, C, seed):
         assert true <= coarse.gap
 
 
+class Targets:
+    """A regression whose rows share kernel rows, in extended precision."""
+
+    def __init__(self, p, C, seed, epsilon):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 20))
+        F = rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-2, 2)
+        shared = np.repeat(rng.integers(0, n, n), 2)
+        values = np.repeat(rng.normal(size=n) * 10.0 ** rng.uniform(-3, 3), 2)
+        sign = np.tile([1.0, -1.0], n)
+        cost = np.repeat(C * rng.uniform(0.5, 2.0, n), 2)
+        self.rows = DualRows(sign, values - epsilon * sign, cost, PNormHinge(p))
+        self.K = (F @ F.T)[np.ix_(shared, shared)]
+        some = cost * rng.uniform(0.0, 1.0, 2 * n) * (rng.random(2 * n) < 0.6)
+        self.alpha = feasible(self.rows, some)
+        self.rng = rng
+
+    def decision(self):
+        """Decision values that are off, and by how much at most."""
+        error = 1e-12 * (1.0 + np.abs(self.K) @ self.alpha)
+        exact = exactly(self.K) @ (exactly(self.alpha) * exactly(self.rows.y))
+        off = self.rng.uniform(-1.0, 1.0, self.alpha.size) * error
+        return np.asarray(exact + off, dtype=np.float64), 1.1 * error
+
+    def true_gap(self, intercept):
+        rows, p = self.rows, Real(self.rows.loss.p)
+        y, t, cost = exactly(rows.y), exactly(rows.target), exactly(rows.cost)
+        K, alpha = exactly(self.K), exactly(self.alpha)
+        f = K @ (alpha * y)
+        xi = np.maximum(y * (t - f - Real(intercept)), 0)
+        primal = (alpha * y) @ f / 2 + np.sum(cost * xi**p)
+        sums = [alpha[y == side].sum() for side in (1, -1)]
+        for side, total in zip((1, -1), sums, strict=True):
+            if total > 0:
+                alpha = np.where(y == side, alpha * (min(sums) / total), alpha)
+        dual = alpha @ (y * t) - (alpha * y) @ K @ (alpha * y) / 2
+        if p > 1:
+            dual -= np.sum(alpha * (alpha / (p * cost)) ** (1 / (p - 1))) * (p - 1) / p
+        return float((primal - dual) / primal) if primal > 0 else float(dual < 0)
+
+
+@given(
+    st.sampled_from([1.0, 1.1, 1.5, 2.0, 3.0, 20.0]),
+    st.sampled_from([1e-3, 1.0, 1e3, 1e8]),
+    st.integers(0, 2**31),
+    st.sampled_from([0.0, 0.1]),
+)
+def test_a_bound_holds_whatever_is_certified_of_targets(p, C, seed, epsilon):
+    """Both alpha of a row may be positive, and kernel rows are shared."""
+    problem = Targets(p, C, seed, epsilon)
+    rows, alpha, (decision, error) = problem.rows, problem.alpha, problem.decision()
+    proof = certify(rows, alpha, decision)
+    values, own = decision + proof.intercept, 4e-16 * (np.abs(decision) + abs(proof.intercept))
+    largest = float(np.diag(problem.K).max())
+    fine = rounding_of(rows, alpha, values, proof, error + own, largest)
+    coarse = coarse_rounding(rows, alpha, proof, float(error.max()), largest)
+    for rounding in (fine, coarse):
+        proved = with_rounding(proof, rounding)
+        if np.isfinite(proved.gap):
+            assert min(problem.true_gap(proved.intercept), 1.0) <= proved.gap
+
+
+def test_no_row_may_be_outside_a_hard_tube_by_its_error():
+    rows = DualRows(
+        np.array([1.0, -1.0, 1.0, -1.0]),
+        np.array([0.9, 1.1, -1.1, -0.9]),
+        np.full(4, np.inf),
+        PNormHinge(1.5),
+    )
+    alpha, decision = np.array([0.45, 0.0, 0.0, 0.45]), np.array([0.9001, 0.9001, -0.9001, -0.9001])
+    proof = certify(rows, alpha, decision)
+    assert proof.scale == 1.0
+    assert np.isfinite(proof.primal)
+
+    def proved(error):
+        errors = np.full(4, error)
+        return with_rounding(proof, rounding_of(rows, alpha, decision, proof, errors, 1.0))
+
+    assert proof.gap <= proved(1e-9).gap <= proof.gap + 1e-8
+    assert proved(1e-9).scale == 1.0  # what is stored is not stretched
+    assert proved(2e-4).gap == 1.0
+    outside = certify(rows, alpha, np.array([0.89, 0.89, -0.89, -0.89]))
+    assert outside.primal == outside.gap == np.inf
+
+
 def test_without_a_bound_the_gap_would_be_false():
     """The test above can fail: an error that nobody counts is a false certificate."""
     y = np.array([1.0, -1.0])

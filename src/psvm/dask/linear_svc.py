@@ -15,8 +15,9 @@ from psvm.dask.predict import lazily, lazy_accuracy
 from psvm.dask.solve import no_alpha
 from psvm.dask.targets import Labels, all_labels
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier, all_or_nothing, errors_as_before
+from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
+from psvm.estimators.classifier import PNormClassifier
 from psvm.estimators.labels import EncodedLabels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_weights import LinearWeights

@@ -36,9 +36,9 @@ def number_array(model: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def support_counts(model: Any, total: int) -> list[int]:
-    """``n_support_``: as many classes as ``classes_``, as many vectors as coefficients."""
-    counts, k = model.n_support_, model.classes_.size
+def support_counts(model: Any, total: int, k: int) -> list[int]:
+    """``n_support_``: one for each of k classes, as many vectors as coefficients."""
+    counts = model.n_support_
     fits = _are_integers(counts, (k,)) and counts.min() >= 0 and int(counts.sum()) == total
     if not fits:
         raise _changed("n_support_", f"{k} counts whose sum is {total}", _shown(counts))
@@ -103,5 +103,5 @@ def _shown(values: Any) -> str:
 def _changed(name: str, expected: str, came: str) -> ValueError:
     return ValueError(
         f"`{name}` must be {expected} to fit the other attributes, got {came}. Fitted attributes "
-        f"and `multi_class` are not to be changed after fit: fit again."
+        f"(and `multi_class` of a classifier) are not to be changed after fit: fit again."
     )

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
+from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
+from psvm.estimators.classifier import ClassifierSettings, PNormClassifier
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.linear_weights import LinearWeights
 from psvm.estimators.starts import LinearWarmStart
@@ -229,7 +230,7 @@ class LinearPSVC(LinearWeights, PNormClassifier):
         del read  # y and the weights are not needed any more, and large where this method is
         return self._fit_rows(rows, seen, labels, settings, solver, FitWatch(self, None, None))
 
-    def _check_parameters(self) -> tuple[Settings, str]:
+    def _check_parameters(self) -> tuple[ClassifierSettings, str]:
         """All parameters, or an error that names the wrong one."""
         return self._check_settings(), check.check_choice("solver", self.solver, SOLVERS)
 
@@ -238,7 +239,7 @@ class LinearPSVC(LinearWeights, PNormClassifier):
         rows: Sequence[Any],
         seen: check.SeenFeatures,
         labels: EncodedLabels,
-        settings: Settings,
+        settings: ClassifierSettings,
         solver: str,
         watch: FitWatch,
     ) -> Self:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
-from psvm import _core
 from psvm.estimators import fitted_arrays as fitted
 from psvm.estimators import validation as check
-from psvm.estimators.base import PNormClassifier, Settings, all_or_nothing, errors_as_before
+from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import with_callbacks
-from psvm.estimators.kept_models import forget, kept_model
-from psvm.estimators.kernel_input import check_kernel_data, check_new_kernel_rows, takes_anything
+from psvm.estimators.classifier import ClassifierSettings, PNormClassifier
+from psvm.estimators.kept_models import forget
+from psvm.estimators.kernel_input import check_kernel_data
+from psvm.estimators.kernel_machine import (
+    KernelMachine,
+    KernelParameter,
+    KernelSettings,
+    ModelLayout,
+    SupportVectors,
+)
 from psvm.estimators.labels import EncodedLabels, encode_labels
 from psvm.estimators.starts import ColdStart, KeptKernel, KernelSource, Start, WarmStart, packed
 from psvm.estimators.training_rows import TrainingRows
@@ -27,16 +30,12 @@ from psvm.mathematics.multiclass import class_pairs, problem_signs
 from psvm.mathematics.problem import KernelProblem
 from psvm.rows.dense_or_sparse import stored_for_kernel
 from psvm.rows.given_rows import as_given
-from psvm.rows.kernel import Kernel, resolve_gamma
-from psvm.rows.kernel_matrix import TrainingKernel
-from psvm.rows.prediction import KernelModel
 from psvm.solvers.kernel.together import solve_together
 
 Array = npt.NDArray[np.float64]
-KernelParameter = str | Callable[[Any, Any], Any]
 
 
-class PSVC(PNormClassifier):
+class PSVC(KernelMachine, PNormClassifier):
     r"""Support vector classifier with the p-norm hinge loss, for any real p >= 1.
 
     Minimises, for every binary problem,
@@ -199,12 +198,6 @@ class PSVC(PNormClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """A precomputed kernel is pairwise; a callable takes anything."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return takes_anything(tags) if callable(self.kernel) else tags
-
     # --- fit -------------------------------------------------------------------------------------
 
     @with_callbacks
@@ -275,7 +268,7 @@ class PSVC(PNormClassifier):
             for one, problem in zip(solved, problems, strict=True)
         ]
         coef = rows.scatter(packed(duals, problems, rows)) * rows.shares
-        vectors = SupportVectors.of(coef, labels)
+        vectors = SupportVectors.of(coef, labels.codes, labels.classes.size)
         with all_or_nothing(self):
             forget(self)
             self._store_common(seen, labels, solved)
@@ -286,16 +279,12 @@ class PSVC(PNormClassifier):
             watch.end()
         return self
 
-    def _check_parameters(self) -> tuple[Settings, KernelSettings]:
+    def _check_parameters(self) -> tuple[ClassifierSettings, KernelSettings]:
         """All parameters, or an error that names the wrong one."""
         check.check_choice(
             "decision_function_shape", self.decision_function_shape, check.MULTI_CLASS
         )
-        return self._check_settings(), KernelSettings(
-            check.check_kernel(self.kernel, self.degree, self.coef0),
-            check.check_gamma(self.gamma),
-            check.check_cache_size(self.cache_size),
-        )
+        return self._check_settings(), self._check_kernel_settings()
 
     def _memory(
         self, problems: list[KernelProblem], rows: TrainingRows, labels: EncodedLabels
@@ -304,17 +293,6 @@ class PSVC(PNormClassifier):
         warm: WarmStart | None = getattr(self, "_warm", None) if self.warm_start else None
         known = warm is not None and warm.fits(problems, rows, labels.codes)
         return warm if warm is not None and known else ColdStart()
-
-    def _store_support(self, vectors: SupportVectors, X: Any, kernel: Kernel) -> None:
-        """Fitted attributes of a sum over support vectors."""
-        self._kernel = kernel
-        self.support_ = vectors.support
-        self.n_support_ = vectors.n_support
-        self.dual_coef_ = vectors.dual_coef
-        empty = np.empty((0, 0))
-        precomputed = kernel.function == "precomputed"
-        self.support_vectors_ = empty if precomputed else as_given(X[self.support_])
-        self.shape_fit_ = getattr(as_given(X), "shape", X.shape[:1])
 
     # --- predict ---------------------------------------------------------------------------------
 
@@ -348,107 +326,17 @@ class PSVC(PNormClassifier):
         X = self._check_rows(X)
         return self._as_arrays().codes(X, self._codes_of)
 
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_new_kernel_rows(self, self._kernel.function, X)
-
-    def _as_arrays(self) -> KernelModel:
-        """The fitted model as a sum over its support vectors, made anew if anything has changed."""
-        kernel, threads = self._kernel, check.check_threads(self.n_jobs)
-        if callable(kernel.function):  # which may refer to the estimator and keep it alive
-            return self._checked_arrays(threads)
-        vectors = self.support_ if kernel.function == "precomputed" else self.support_vectors_
-        shapes = getattr(self.classes_, "shape", None), getattr(vectors, "shape", None)
-        return kept_model(
-            self,
-            (kernel, self.multi_class, self.n_features_in_, threads, *shapes),
-            (self.dual_coef_, self.intercept_, self.n_support_, vectors),
-            lambda: self._checked_arrays(threads),
-        )
-
-    def _checked_arrays(self, threads: int) -> KernelModel:
-        """The fitted attributes, if they fit together."""
+    def _layout(self) -> ModelLayout:
         problems, k = fitted.problem_count(self), self.classes_.size
-        coef = fitted.number_array(
-            self, "dual_coef_", (k - 1 if self._pairwise else problems, None)
-        )
-        total, function = coef.shape[1], self._kernel.function
-        vectors = fitted.given_vectors if callable(function) else fitted.support_vectors
-        return KernelModel(
-            self._kernel,
-            (fitted.support_columns if function == "precomputed" else vectors)(self, total),
-            coef,
-            fitted.number_array(self, "intercept_", (problems,)),
-            fitted.support_counts(self, total),
-            self._pairwise,
-            threads,
-        )
+        return ModelLayout(problems, k - 1 if self._pairwise else problems, k, self._pairwise)
 
-    @property
-    def coef_(self) -> Array:
-        """Weights of the features, one row per binary problem (linear kernel only).
-
-        With three or more classes and ``multi_class="ovo"`` the problems are pairs, as of SVC.
-        """
-        if self.kernel != "linear":
-            raise AttributeError(
-                f"coef_ is only available for the linear kernel, not {self.kernel!r}."
-            )
-        check_is_fitted(self)
-        return self._as_arrays().weights.copy()
+    def _layout_key(self) -> tuple[Any, ...]:
+        return self.multi_class, getattr(self.classes_, "shape", None)
 
 
-@dataclass(frozen=True)
-class KernelSettings:
-    """The kernel, whose width may still follow from the rows, and the memory for its entries."""
-
-    kernel: Kernel
-    gamma: float | str
-    cache_bytes: float
-
-    def matrix_over(
-        self, X: Any, rows: TrainingRows, weight: Array, threads: int
-    ) -> TrainingKernel:
-        """The kernel matrix over rows of X, in their order."""
-        chosen, gamma = rows.rows, 1.0
-        whole = chosen.size == X.shape[0] and bool(np.all(chosen[:-1] < chosen[1:]))
-        if self.kernel.function == "precomputed":
-            values = X.toarray() if sp.issparse(X) else X
-            own = values
-            if not whole:
-                own = np.empty((chosen.size, chosen.size))
-                _core.submatrix_of(values, chosen, own, threads)
-        else:
-            own = X if whole else X[chosen]
-            if self.kernel.of_features:  # a callable has no width, and X maybe no numbers
-                gamma = resolve_gamma(self.gamma, own, rows.gather(weight))
-        kernel = replace(self.kernel, gamma=gamma)
-        split = bool(np.any(rows.shares[rows.kept] != 1.0))
-        return TrainingKernel(kernel, own, rows.starts, self.cache_bytes, threads, split=split)
-
-
-@dataclass(frozen=True)
-class SupportVectors:
-    """The support vectors, grouped by class, and their coefficients."""
-
-    support: npt.NDArray[np.int32]
-    n_support: npt.NDArray[np.int32]
-    dual_coef: Array
-
-    @classmethod
-    def of(cls, coef: Array, labels: EncodedLabels) -> SupportVectors:
-        """The rows of X whose coefficients, in SVC's layout, are not all 0."""
-        (support,) = np.nonzero(coef.any(axis=0))
-        support = support[np.argsort(labels.codes[support], kind="stable")]
-        counts = np.bincount(labels.codes[support], minlength=labels.classes.size)
-        return cls(
-            support.astype(np.int32),
-            counts.astype(np.int32),
-            np.ascontiguousarray(coef[:, support]),
-        )
-
-
-def _problems(settings: Settings, labels: EncodedLabels, rows: TrainingRows) -> list[KernelProblem]:
+def _problems(
+    settings: ClassifierSettings, labels: EncodedLabels, rows: TrainingRows
+) -> list[KernelProblem]:
     """The binary problems of a fit, in the order of :mod:`psvm.mathematics.multiclass`."""
     k, loss, free = labels.classes.size, settings.loss, settings.fit_intercept
     cost = rows.gather(labels.cost)

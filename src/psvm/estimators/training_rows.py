@@ -61,17 +61,38 @@ class TrainingRows:
         cls, X: Any, labels: EncodedLabels, weight: Array, *, merge: bool, by_class: bool
     ) -> TrainingRows:
         """The rows of X with positive cost; equal ones merged, sorted by class, where asked."""
-        kept = np.flatnonzero(labels.cost > 0.0)
-        codes = labels.codes[kept]
+        classes = labels.classes.size if by_class else None
+        return cls._of(X, labels.cost, labels.codes, weight, merge, classes)
+
+    @classmethod
+    def of_targets(cls, X: Any, cost: Array, weight: Array, *, merge: bool) -> TrainingRows:
+        """The rows of X with positive cost; equal ones merged where asked, whatever their target.
+
+        ``TargetRows`` knows which of these are equal in their targets, too.
+        """
+        return cls._of(X, cost, np.zeros(cost.size, dtype=np.int32), weight, merge, None)
+
+    @classmethod
+    def _of(
+        cls,
+        X: Any,
+        cost: Array,
+        codes: npt.NDArray[np.int32],
+        weight: Array,
+        merge: bool,
+        classes: int | None,
+    ) -> TrainingRows:
+        kept = np.flatnonzero(cost > 0.0)
+        codes = codes[kept]
         if merge:
             same = find_equal_rows(X if kept.size == X.shape[0] else X[kept], codes)
         else:
             same = no_equal_rows(kept.size)
         codes = codes[same.first]
         order, starts = np.arange(codes.size), [0, codes.size]
-        if by_class:
+        if classes is not None:
             order = np.argsort(codes, kind="stable")
-            sizes = np.bincount(codes, minlength=labels.classes.size)
+            sizes = np.bincount(codes, minlength=classes)
             starts = [0, *np.cumsum(sizes).tolist()]
         shares = np.zeros(X.shape[0])
         shares[kept] = same.shares(weight[kept])
@@ -104,10 +125,15 @@ class TrainingRows:
         """Values of the rows of X by place, where equal rows have equal ones."""
         return values[self.rows]
 
+    @property
+    def place_of_kept(self) -> Rows:
+        """The place of every row of X that is kept."""
+        place = np.empty_like(self.order)
+        place[self.order] = np.arange(self.order.size)
+        return np.asarray(place[self.same.group])
+
     def scatter(self, values: Array) -> Array:
         """Values by place (the last axis) as those of the rows of X; 0 where not kept."""
         out = np.zeros((*values.shape[:-1], self.size))
-        place = np.empty_like(self.order)
-        place[self.order] = np.arange(self.order.size)
-        out[..., self.kept] = values[..., place[self.same.group]]
+        out[..., self.kept] = values[..., self.place_of_kept]
         return out

@@ -61,6 +61,22 @@ def check_C(C: Any, name: str = "C") -> float:
     return float(C)
 
 
+def check_epsilon(epsilon: Any, name: str = "epsilon") -> float:
+    """Half the width of the tube, in the unit of y."""
+    if not _is_real(epsilon) or not 0 <= epsilon < math.inf:
+        raise ValueError(
+            f"`{name}` must be a finite float >= 0, in the unit of y, got {epsilon!r}."
+        )
+    return float(epsilon)
+
+
+def check_quantile(quantile: Any, name: str = "quantile") -> float:
+    """The quantile that is asked for."""
+    if not _is_real(quantile) or not 0 < quantile < 1:
+        raise ValueError(f"`{name}` must lie in (0, 1), got {quantile!r}.")
+    return float(quantile)
+
+
 def check_tol(tol: Any) -> float:
     """The tolerance as a float."""
     if not _is_real(tol) or not 0 < tol < 1:

@@ -68,6 +68,11 @@ class DualRows:
         return bool(np.isinf(self.cost.max(initial=0.0)))
 
     @cached_property
+    def hard_tube(self) -> bool:
+        """Whether no row may have slack, and w cannot be scaled until none has: targets count."""
+        return self.hard_margin and not np.array_equal(self.target, self.y)
+
+    @cached_property
     def total_cost(self) -> float:
         """The sum of all costs."""
         return float(self.cost.sum())
@@ -222,7 +227,7 @@ def certify(
     if rows.hard_margin:
         dual = float(np.sum(alpha * (rows.y * rows.target))) - 0.5 * squared_norm
         primal, scale = 0.5 * squared_norm + drift, 1.0
-        if np.array_equal(rows.target, rows.y):
+        if not rows.hard_tube:
             worst = float((rows.y * (decision + intercept)).min())
             if worst <= 0.0:
                 return Certificate(np.inf, dual, np.inf, intercept)

@@ -54,6 +54,17 @@ class KernelProblem(DualRows):
             return values
         return np.asarray(np.bincount(self.kernel_row, weights=values), dtype=np.float64)
 
+    def rounded_in_sums(self, alpha: Array) -> float:
+        """What :meth:`summed` may lose of ``y alpha`` in all kernel rows, over the unit roundoff.
+
+        Of the two rows of a target the difference itself is meant, and rounded once: nothing.
+        """
+        if self.kernel_row is None:
+            return 0.0
+        count = np.bincount(self.kernel_row)
+        sums = np.bincount(self.kernel_row, weights=alpha)
+        return float(np.sum((count * sums)[count > 2]))
+
     def of_kernel_rows(self, values: Array) -> Array:
         """Values that rows of one kernel row share as those of the kernel rows."""
         if self.kernel_row is None:

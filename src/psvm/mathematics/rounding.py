@@ -102,6 +102,8 @@ def rounding_of(
     lossless = _PAIRWISE + np.log2(alpha.size + 1.0)
     repair = _repair(rows, alpha, short, lossless * UNIT, largest)
     if rows.hard_margin:
+        if rows.hard_tube:
+            return _of_hard_tube(rows, alpha, short, certificate, error, repair)
         return _of_hard_margin(rows, alpha, certificate, error, repair)
     near = (alpha > 0.0) | (short + error > 0.0)
     short, error, alpha, cost = short[near], error[near], alpha[near], rows.cost[near]
@@ -188,3 +190,20 @@ def _of_hard_margin(
     added = primal * (stretch**2 - 1.0)
     difference = added + 2.0 * pulled + repair * scale + 4.0 * sums
     return Rounding(difference, added + pulled + sums, stretch)
+
+
+def _of_hard_tube(
+    rows: DualRows,
+    alpha: Array,
+    short: Array,
+    certificate: Certificate,
+    error: Array,
+    repair: float,
+) -> Rounding:
+    """With targets w cannot be stretched: rows must have no slack by more than their errors."""
+    if not float(np.max(short + error, initial=-np.inf)) <= 0.0:
+        return Rounding(np.inf, np.inf)
+    pulled = float(np.sum(alpha * error))
+    gained = float(np.sum(alpha * np.abs(rows.target)))
+    sums = (_PAIRWISE + np.log2(alpha.size + 1.0)) * UNIT * (gained + abs(certificate.primal))
+    return Rounding(2.0 * pulled + repair + 4.0 * sums, pulled + sums)

@@ -16,7 +16,7 @@ from psvm.estimators import validation as check
 from psvm.estimators.base import all_or_nothing, errors_as_before
 from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from psvm.estimators.kernel_input import takes_anything
-from psvm.estimators.svc import KernelParameter
+from psvm.estimators.kernel_machine import KernelParameter
 from psvm.search.calibration import Calibration
 from psvm.search.edges import edges_of, warn_of_edges
 from psvm.search.engines import choose_engines

@@ -292,7 +292,8 @@ class _KernelSolve:
         proved, tol = self.proved(best), self.ledger.budget.tol
         certificate = proved.certificate
         left = tol - (certificate.gap - certificate.measured)
-        if certificate.gap > tol >= certificate.measured and left > 0.0 and not self.over(best):
+        unproven = certificate.gap > tol >= certificate.measured and left > 0.0
+        if unproven and not self.over(best) and not self.problem.hard_tube:
             # So far within tol that rounding leaves it there.
             again = self.proved(self.working_set(best.alpha, float32=False, tol=0.9 * left))
             proved = min(proved, again, key=lambda one: one.certificate.gap)
@@ -325,7 +326,9 @@ class _KernelSolve:
         rounding = Rounding(np.inf, np.inf)
         if not self.problem.hard_margin:
             errors, alpha = self.kernel.errors, best.alpha
-            error = float(alpha.sum()) * errors.of_unit
+            # Rows that share a kernel row make sums longer than the matrix is wide.
+            longer = max(1.0, alpha.size / self.kernel.size)
+            error = float(alpha.sum()) * errors.of_unit * longer
             rounding = coarse_rounding(self.problem, alpha, best.certificate, error, errors.most)
         return with_rounding(best.certificate, rounding)
 
@@ -339,10 +342,15 @@ class _KernelSolve:
             )
         )
         intercept = best.certificate.intercept / best.certificate.scale
+        error = error + self.shared_error(best.alpha)
         error = error + 2.0 * UNIT * (np.abs(best.decision) + abs(intercept))
         values = best.decision + intercept
         rounding = rounding_of(problem, best.alpha, values, best.certificate, error, errors.most)
         return with_rounding(best.certificate, rounding)
+
+    def shared_error(self, alpha: Array) -> float:
+        """What decision values may be off by because coefficients on one kernel row were added."""
+        return UNIT * self.problem.rounded_in_sums(alpha) * self.kernel.errors.most
 
     def by_entries(self, best: Solution) -> Certificate:
         """With bounds row by row, from the kernel entries."""
@@ -358,6 +366,7 @@ class _KernelSolve:
         if found is None:
             return replace(best.certificate, gap=np.inf)
         values, error = problem.of_rows(found.values), problem.of_rows(found.errors)
+        error = error + self.shared_error(best.alpha)
         certificate = certify_values(problem, best.alpha, values, found.squared_norm, b)
         rounding = rounding_of(problem, best.alpha, values, certificate, error, errors.most)
         return with_rounding(certificate, rounding)

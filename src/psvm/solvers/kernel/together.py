@@ -16,6 +16,7 @@ from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.choose import solve_kernel
+from psvm.solvers.kernel.hard_tube import solve_hard_tube
 from psvm.solvers.kernel.whole import Whole, are_small, solve_whole
 from psvm.solvers.ledger import Budget, Ledger, Solution
 from psvm.solvers.new_threads import starting_threads
@@ -82,13 +83,11 @@ class _Solve:
         ledger = Ledger(
             self.budget, t, self.on_round, self.cancel, share, records=list(begun.records)
         )
+        problem = self.problems[t]
+        if problem.hard_tube:
+            return solve_hard_tube(problem, self.kernel, begun.alpha, ledger, threads=threads)
         return solve_kernel(
-            self.problems[t],
-            self.kernel,
-            begun.alpha,
-            ledger,
-            threads=threads,
-            solved=begun.solved,
+            problem, self.kernel, begun.alpha, ledger, threads=threads, solved=begun.solved
         )
 
     def _in_threads(

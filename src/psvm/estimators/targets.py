@@ -1,0 +1,344 @@
+"""Targets as the solvers want them: centred, in a unit of their own, two dual rows for each row.
+
+A problem in the user's units, with residuals ``r_i = y_i - f(x_i) - b``,
+
+    min 1/2 |w|^2 + sum_i C_i(r_i) max(0, |r_i| - epsilon)^p
+
+is solved for ``y' = (y - m) / s``, ``epsilon' = epsilon / s`` and ``C' = C s^(p - 2)``, where m is
+the mean of y (0 without an intercept) and s the power of two next above the mean of order p of
+``|y - m|``: for p = 1 the mean distance, for a large p the largest, whose power must be a number.
+Its solution is ``w = s w'``, ``alpha = s alpha'``, ``b = s b' + m``, and ``P = s^2 P'``. So a fit
+does not depend on the unit of y when epsilon and C follow it, and products with s are exact.
+
+Each row is two rows of the dual on one row of features (see ``docs/math.md``), one after the other:
+sign +1, target ``y' - epsilon'``, cost ``2 quantile C'``, and sign -1, target ``y' + epsilon'``,
+cost ``2 (1 - quantile) C'``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array, column_or_1d
+
+from psvm.estimators.labels import LARGEST_SUM, SMALLEST_COST
+from psvm.mathematics.certificate import DualRows
+from psvm.mathematics.rounding import UNIT
+from psvm.solvers.ledger import Record, Solution, Status, proved_status
+
+Array = npt.NDArray[np.float64]
+
+# Sizes of y, and of its spread, whose squares are safely within float64.
+_LARGEST, _SMALLEST = 1e100, 1e-100
+# What a record of a round has in the units of P.
+_OBJECTIVES = ("primal", "dual")
+
+
+@dataclass(frozen=True)
+class DualPairs:
+    """The two dual rows of every row, one after the other: 2 i and 2 i + 1 are of row i."""
+
+    sign: Array
+    target: Array
+    cost: Array
+
+
+@dataclass(frozen=True)
+class EncodedTargets:
+    """The targets of a training set in the units of the solvers.
+
+    Attributes
+    ----------
+    given : ndarray of shape (n,)
+        The targets as they came.
+    y : ndarray of shape (n,)
+        ``(given - centre) / scale``.
+    cost : ndarray of shape (n,)
+        ``C scale^(p - 2)`` times the weight: infinite for all rows if C is, else for none. 0 for a
+        row that is absent, because its weight is 0 or its cost too small to divide by.
+    epsilon : float
+        Half the width of the tube, in units of ``scale``.
+    quantile : float
+        In (0, 1): residuals above cost ``2 quantile``, those below ``2 (1 - quantile)`` times
+        ``cost``.
+    centre, scale : float
+        What y is centred by, and the power of two that is its unit.
+    given_epsilon : float
+        The tube as it came.
+    fit_intercept : bool
+        Whether b is free.
+    cost_error : float
+        How far ``cost`` may be off by rounding, relative to itself.
+    narrowed : float
+        By how much ``epsilon`` is smaller than the tube as it came, so that rows that must be
+        inside are inside of that, too, whatever the change of units rounds off.
+    """
+
+    given: Array
+    y: Array
+    cost: Array
+    epsilon: float
+    quantile: float
+    centre: float
+    scale: float
+    given_epsilon: float
+    fit_intercept: bool
+    cost_error: float
+    narrowed: float = 0.0
+
+    def dual_rows(self, y: Array | None = None, cost: Array | None = None) -> DualPairs:
+        """Signs, targets and costs of the dual rows of all rows, or of others of this y and cost.
+
+        (Others are rows merged from equal ones.)
+        """
+        y, cost = self.y if y is None else y, self.cost if cost is None else cost
+        sign = np.tile([1.0, -1.0], y.size)
+        target, costs = np.repeat(y, 2), np.repeat(cost, 2)
+        target[::2] -= self.epsilon
+        target[1::2] += self.epsilon
+        costs[::2] *= 2.0 * self.quantile
+        costs[1::2] *= 2.0 * (1.0 - self.quantile)
+        return DualPairs(sign, target, costs)
+
+    def flat_intercept(self) -> float | None:
+        """The b at which w = 0 has all rows inside the tube, in the user's units; None without.
+
+        The comparison is exact.
+        """
+        present = self.given[self.cost > 0.0]
+        low, high = float(present.min()), float(present.max())
+        b = 0.5 * low + 0.5 * high if self.fit_intercept else 0.0
+        beyond = ((high, -b, -self.given_epsilon), (b, -low, -self.given_epsilon))
+        return b if all(math.fsum(terms) <= 0.0 for terms in beyond) else None
+
+    # --- back to the user's units ----------------------------------------------------------------
+
+    def intercept(self, b: float) -> float:
+        """The intercept, in the user's units."""
+        return self.scale * b + self.centre
+
+    def record(self, record: Record) -> Record:
+        """The record of a round, in the user's units."""
+        unit = self.scale**2
+        return {k: v * unit if k in _OBJECTIVES else v for k, v in record.items()}
+
+    def in_users_units(self, found: Solution, rows: DualRows, tol: float) -> Solution:
+        """The solution of a problem of these rows in the user's units, and with a gap for them.
+
+        The gap counts what is rounded off where targets, costs and the intercept change units.
+        """
+        proof, unit, s = found.certificate, self.scale**2, self.scale
+        alpha = s * found.alpha
+        certificate = replace(
+            proof,
+            primal=proof.primal * unit,
+            dual=proof.dual * unit,
+            magnitude=proof.magnitude * unit,
+            squared_norm=proof.squared_norm * unit,
+            intercept=self.intercept(proof.intercept),
+            gap=self._true_gap(found, rows),
+        )
+        return replace(
+            found,
+            gather_alpha=lambda: alpha,
+            certificate=certificate,
+            status=proved_status(
+                found.status,
+                certificate,
+                tol,
+                indefinite=found.status is Status.STATIONARY,
+            ),
+            history=[self.record(record) for record in found.history],
+            decision=s * found.decision,
+            w=s * found.w,
+        )
+
+    def _true_gap(self, found: Solution, rows: DualRows) -> float:
+        """The gap of the problem in the user's units, from that in the solvers' units.
+
+        With errors ``e_i`` of targets and intercept, ``L`` lost becomes at most
+        ``(L^(1/p) + (sum_i cost_i e_i^p)^(1/p))^p`` (Minkowski), and D at least
+        ``D - sum_i alpha_i e_i``.
+        """
+        proof, alpha = found.certificate, found.alpha
+        gap, p = proof.gap, rows.loss.p
+        if not gap < 0.5 or proof.primal == 0.0:
+            return gap
+        # Each target is a difference that is rounded twice; the sum for the intercept is, once.
+        error = UNIT * (2.0 * np.abs(rows.target) + 3.0 * self.epsilon)
+        stored = self.intercept(proof.intercept)
+        moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
+        least = (1.0 - gap) * proof.magnitude
+        if rows.hard_margin and float(error.max()) + moved > self.narrowed:
+            return math.inf
+        with np.errstate(over="ignore", invalid="ignore"):
+            pulled = float(np.sum(alpha * (error + self.narrowed)))
+            if rows.hard_margin:
+                more, conjugate = 0.0, 0.0
+            else:
+                norm = 0.0 if math.isnan(proof.squared_norm) else proof.squared_norm
+                lost = max(proof.primal - 0.5 * norm, 0.0) * (1.0 + gap)
+                lost += 64.0 * UNIT * proof.magnitude
+                more = _lost_at_most(lost, error + moved, rows.cost, p) - lost
+                more += self.cost_error * (lost + more)
+                conjugate = float(np.sum(rows.loss.conjugate(alpha, rows.cost)))
+                conjugate *= self.cost_error / max(p - 1.0, UNIT)
+        share = 1.01 * (more + pulled + conjugate) / least
+        true = (gap + share) / (1.0 - share) * (1.0 + 8.0 * UNIT) if share < 0.5 else math.inf
+        return min(true, 1.0) if proof.primal == proof.magnitude else true
+
+
+def _lost_at_most(lost: float, error: Array, cost: Array, p: float) -> float:
+    """What is lost at most where slacks are larger by these errors."""
+    largest = float(error.max(initial=0.0))
+    if largest == 0.0:
+        return lost
+    added = largest * float(np.sum(cost * (error / largest) ** p)) ** (1.0 / p)
+    return float((lost ** (1.0 / p) + added) ** p) * (1.0 + 8.0 * p * UNIT)
+
+
+def check_targets(y: Any) -> Array:
+    """Targets as a 1-D array of finite numbers of a size that can be squared."""
+    # What has been checked as y of scikit-learn is: its checks take a tenth of a small fit.
+    known = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype == np.float64
+    if not known or not np.isfinite(y).all():
+        refuse_several_targets(y)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind not in "biufO":
+            raise ValueError(f"y must be numbers to predict, got an array of type {y.dtype}.")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"y has targets of size {largest:.1e}, whose squares leave the range of float64; "
+            f"scale y, for instance with sklearn.compose.TransformedTargetRegressor."
+        )
+    return np.asarray(y)
+
+
+def refuse_several_targets(y: Any) -> None:
+    """Refuse several targets for each row, with a word about what to do."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
+    if len(shape) > 1 and shape[1] != 1:
+        raise ValueError(
+            f"y should be a 1d array of one target per row, got an array of shape {shape} instead. "
+            f"For several targets use sklearn.multioutput.MultiOutputRegressor."
+        )
+
+
+def encode_targets(
+    y: Any,
+    weight: Array,
+    C: float,
+    epsilon: float,
+    quantile: float,
+    p: float,
+    fit_intercept: bool,
+) -> EncodedTargets:
+    """Centre and scale ``y`` and price the rows, whose weights are >= 0.
+
+    ``C``, ``epsilon`` and so on are checked already.
+    """
+    y = check_targets(y)
+    present = weight > 0.0
+    if not present.any():
+        raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
+    centre, scale = _centre_and_scale(y[present], weight[present], p, fit_intercept)
+    # Of both sides of a row, the one that costs less.
+    shift = math.log2(scale) * (p - 2.0)
+    cost = _costs(C, weight, shift)
+    smallest = np.where(present, 2.0 * min(quantile, 1.0 - quantile) * cost, 0.0)
+    too_small = smallest < SMALLEST_COST
+    _check_costs(C, weight[present], cost[present], too_small[present])
+    if too_small[present].any():
+        return encode_targets(
+            y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
+        )
+    inside = (y - centre) / scale
+    narrowed = 0.0
+    if np.isinf(C):
+        largest = float(np.abs(inside[present]).max())
+        narrowed = 16.0 * UNIT * (largest + (epsilon + abs(centre)) / scale)
+        if narrowed >= 0.5 * epsilon / scale:
+            raise ValueError(
+                f"`epsilon` must be larger for C=inf, which asks for all rows inside the tube: "
+                f"y has targets up to {float(np.abs(y[present]).max()):g}, whose last digits are "
+                f"about as large as epsilon = {epsilon:g}. Use a larger epsilon or a finite C."
+            )
+    return EncodedTargets(
+        given=y,
+        y=inside,
+        cost=np.where(present, cost, 0.0),
+        epsilon=epsilon / scale - narrowed,
+        quantile=quantile,
+        centre=centre,
+        scale=scale,
+        given_epsilon=epsilon,
+        fit_intercept=fit_intercept,
+        cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
+        narrowed=narrowed,
+    )
+
+
+def _centre_and_scale(
+    y: Array, weight: Array, p: float, fit_intercept: bool
+) -> tuple[float, float]:
+    """The weighted mean, and the power of two above the weighted p-mean of distances from it."""
+    share = weight / weight.max()
+    total = float(share.sum())
+    # From the smallest on, so that equal targets have themselves for their mean.
+    low = float(y.min())
+    centre = low + float(np.sum(share * (y - low))) / total if fit_intercept else 0.0
+    distance = np.abs(y - centre)
+    largest = float(distance.max())
+    if largest == 0.0:
+        return centre, 1.0
+    if largest < _SMALLEST:
+        raise ValueError(
+            f"y differs from {'its mean' if fit_intercept else '0'} by {largest:.1e} at most, "
+            f"whose square leaves the range of float64; scale y, for instance with "
+            f"sklearn.compose.TransformedTargetRegressor."
+        )
+    with np.errstate(under="ignore"):
+        mean = float(np.sum(share * (distance / largest) ** p)) / total
+    return centre, 2.0 ** math.ceil(math.log2(largest) + math.log2(mean) / p)
+
+
+def _costs(C: float, weight: Array, shift: float) -> Array:
+    """``C 2^shift weight``, where only the product needs to be a number."""
+    if np.isinf(C):
+        return np.full(weight.size, np.inf)
+    whole = math.floor(shift)
+    with np.errstate(over="ignore", under="ignore"):
+        mantissa, exponent = np.frexp(C * 2.0 ** (shift - whole))
+        exponents = int(np.clip(int(exponent) + whole, -10_000, 10_000))
+        parts, powers = np.frexp(weight)
+        return np.asarray(np.ldexp(mantissa * parts, powers + exponents))
+
+
+def _check_costs(C: float, weight: Array, cost: Array, too_small: npt.NDArray[np.bool_]) -> None:
+    """Refuse costs that leave the range of float64 in the units of the targets."""
+    if np.isinf(C):
+        return
+    with np.errstate(over="ignore"):
+        total = float(cost.sum())
+    told = (
+        "C times sample weight, in the unit of y (C s^(p - 2), s about the distance of y from its "
+        "mean), must"
+    )
+    came = f"got C = {C:g} and {weight.size} rows of weight up to {float(weight.max()):g}"
+    if not total <= LARGEST_SUM:
+        raise ValueError(
+            f"{told} not sum to more than {LARGEST_SUM:g} over the rows, {came}. Lower C, the "
+            f"weights or p, or scale y, for instance with sklearn.compose."
+            f"TransformedTargetRegressor."
+        )
+    if too_small.all():
+        raise ValueError(
+            f"{told} be at least {SMALLEST_COST:.2g} for some row, {came}. Raise C or the weights, "
+            f"lower p, or scale y, for instance with sklearn.compose.TransformedTargetRegressor."
+        )
