@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,  # no table of seconds: they are this machine's
     "write_computation_times": False,
     "nested_sections": False,
+    "junit": "../gallery.xml",  # seconds of each program, for tests/site
 }
 
 # --- HTML ----------------------------------------------------------------------------------------

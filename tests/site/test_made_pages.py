@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
+from xml.etree import ElementTree
 
 import pytest
 
@@ -87,6 +88,14 @@ def test_every_page_is_in_a_table_of_contents():
         for block in toctrees.findall(page.read_text()):
             listed |= {line for line in block.split("\n") if line and not line.startswith(":")}
     assert {page.stem for page in DOCS.glob("*.md")} <= listed
+
+
+def test_programs_of_the_gallery_are_short(site):
+    """Those that the last build has run; what did not change is not run again."""
+    cases = ElementTree.parse(site.parent / "gallery.xml").getroot().iter("testcase")
+    seconds = {case.get("name"): float(case.get("time")) for case in cases}
+    assert len(seconds) == len(list((ROOT / "examples" / "gallery").glob("plot_*.py")))
+    assert max(seconds.values()) < 10, seconds
 
 
 # --- the command line ----------------------------------------------------------------------------
