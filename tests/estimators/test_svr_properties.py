@@ -1,9 +1,12 @@
 """What must hold for PSVR whatever the data: units, weights, storage, kernels, equal rows."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from small_data import curve, thin
 
@@ -81,12 +84,13 @@ def test_a_higher_quantile_lies_higher():
 # --- weights --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("gamma", [0.5, "scale"])
 @each_p
-def test_a_weight_of_two_is_a_repeated_row(p):
+def test_a_weight_of_two_is_a_repeated_row(p, gamma):
     X, y = curve(50)
     weight = np.random.default_rng(0).integers(0, 4, 50)
-    weighted = tight(p=p).fit(X, y, weight)
-    repeated = tight(p=p).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = tight(p=p, gamma=gamma).fit(X, y, weight)
+    repeated = tight(p=p, gamma=gamma).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     close(weighted.predict(X), repeated.predict(X))
     close(weighted.primal_objective_, repeated.primal_objective_)
     assert not np.isin(np.flatnonzero(weight == 0), weighted.support_).any()
@@ -347,3 +351,21 @@ def test_regression_of_labels_is_no_classification():
     assert not hasattr(PSVR(), "decision_function")
     assert not hasattr(PSVR().fit(X, labels), "classes_")
     assert PSVC().fit(X, labels).score(X, labels) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_p_with_outliers_is_not_called_unbounded(seed):
+    """In float32 the dual seemed to grow without bound, and that was the end of it.
+
+    The gap is 1e-9 as computed; of so large dual variables rounding errors may be more than tol.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(900, 1))
+    y = X[:, 0] ** 2 + rng.standard_t(2, size=900)
+    model = PSVR(p=6, C=150.0 * np.mean(np.abs(y - y.mean())) ** -4, epsilon=0, quantile=0.9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.status_[0] in (Status.CONVERGED, Status.UNPROVEN)
+    assert model.dual_gap_[0] < 1e-3
+    assert model.history_[0][-1]["gap"] < 1e-4

@@ -56,7 +56,7 @@ def check_C(C: Any, name: str = "C") -> float:
     """The cost as a float, possibly infinite."""
     if not _is_real(C) or not C > 0:
         raise ValueError(
-            f"`{name}` must be a float > 0, or numpy.inf for the hard margin, got {C!r}."
+            f"`{name}` must be a float > 0, or numpy.inf to allow no slack, got {C!r}."
         )
     return float(C)
 
@@ -209,7 +209,7 @@ def check_weights(sample_weight: Any, n: int) -> Array:
     if (weight < 0).any():
         raise ValueError(
             f"`sample_weight` must be >= 0, got {weight.min():g}; use 0 to leave a row out (SVC "
-            f"leaves out those below 0 without a word)."
+            f"and SVR leave out those below 0 without a word)."
         )
     with np.errstate(over="ignore"):
         total = float(weight.sum())

@@ -181,6 +181,9 @@ class _KernelSolve:
         )
         if found.status is Status.STATIONARY:
             self.has_factor = False  # a pair of rows has shown it
+        definite = self.kernel.kernel.definite and not self.problem.hard_margin
+        if float32 and definite and found.status is Status.UNBOUNDED:
+            found.status = Status.STALLED  # by rounding: there is a bound
         return self.certified(found)
 
     def refined(self, best: Solution) -> Solution:

@@ -57,8 +57,9 @@ def solve_hard_tube(
         if search.over(found):
             return replace(best, status=found.status)
         if np.isfinite(proved.certificate.primal):
-            # Inside, but too far from the edge.
-            share *= min(0.3, 0.3 * ledger.budget.tol / max(proved.certificate.gap, 1e-300))
+            # Inside, but too far from the edge of the tube, or too near for rounding errors.
+            measured = max(proved.certificate.measured / ledger.budget.tol, 1e-3)
+            share = share * 0.3 / measured if not 0.2 < measured <= 1.0 else 0.0
         elif not may_be_separable(
             max(found.certificate.squared_norm, 0.0),
             dot(alpha, problem.y * problem.target),
