@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
+    from psvm.estimators.linear_svr import LinearPSVR
     from psvm.estimators.path import psvm_path
     from psvm.estimators.svc import PSVC
     from psvm.estimators.svr import PSVR
@@ -13,7 +14,17 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["PSVC", "PSVCCV", "PSVR", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
+__all__ = [
+    "PSVC",
+    "PSVCCV",
+    "PSVR",
+    "LinearPSVC",
+    "LinearPSVR",
+    "__version__",
+    "load",
+    "psvm_path",
+    "save",
+]
 
 # Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
 # need it.
@@ -22,6 +33,7 @@ _HOME = {
     "PSVCCV": "psvm.search",
     "PSVR": "psvm.estimators.svr",
     "LinearPSVC": "psvm.estimators.linear_svc",
+    "LinearPSVR": "psvm.estimators.linear_svr",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
     "save": "psvm.persistence.model_file",

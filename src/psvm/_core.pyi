@@ -302,6 +302,7 @@ def solve_at_once(
     cost: Array,
     signs: npt.NDArray[np.int8],
     target: Array | None,
+    feature_row: npt.NDArray[np.int32] | None,
     p: float,
     fit_intercept: bool,
     exact: bool,

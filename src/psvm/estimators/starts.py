@@ -259,12 +259,8 @@ class LinearWarmStart:
 def _slacks(starts: Sequence[LinearStart], problems: LinearProblems, rows: Sequence[Any]) -> Array:
     """Slack of every row in every problem, 0 where it is absent; in one pass over the rows."""
     w, b = np.array([start.w for start in starts]), np.array([start.b for start in starts])
-    xi = np.empty((len(starts), problems.codes.size))
-    end = 0
-    for k in range(len(rows)):
-        decision = rows[k] @ w.T + b
-        first, end = end, end + decision.shape[0]
-        y = problems.signs[:, problems.codes[first:end]]
-        target = y if problems.target is None else problems.target[first:end]
-        xi[:, first:end] = np.maximum(y * (target - decision.T), 0.0)  # y = 0: absent
-    return xi
+    decision = np.concatenate([rows[k] @ w.T + b for k in range(len(rows))])
+    y = problems.signs[:, problems.codes]
+    target = y if problems.target is None else problems.target
+    xi = np.maximum(y * (target - problems.of_rows(decision).T), 0.0)  # y = 0: absent
+    return np.asarray(xi)

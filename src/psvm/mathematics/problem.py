@@ -146,11 +146,27 @@ class LinearProblems:
         """The rows of features of some rows."""
         return rows if self.feature_row is None else self.feature_row[rows]
 
-    def among(self, rows: npt.NDArray[np.intp]) -> LinearProblems:
-        """The problems over some of the rows, each with features of its own."""
+    def of_rows(self, values: Any) -> Any:
+        """Values of the rows of features as those of the rows."""
+        return values if self.feature_row is None else values[self.feature_row]
+
+    def summed(self, values: Array, features: int) -> Array:
+        """Values of the rows added up by row of features, of which there are so many."""
+        if self.feature_row is None:
+            return values
+        return np.asarray(np.bincount(self.feature_row, values, features), dtype=np.float64)
+
+    def among(self, rows: npt.NDArray[np.intp]) -> tuple[LinearProblems, npt.NDArray[np.intp]]:
+        """The problems over some of the rows, and the rows of features that these have."""
         target = None if self.target is None else self.target[rows]
+        place = self.features_of(rows)
+        feature_row = None
+        if self.feature_row is not None:
+            first = np.diff(place, prepend=-1) != 0
+            place, feature_row = place[first], np.cumsum(first) - 1
         codes, cost = self.codes[rows], self.cost[rows]
-        return replace(self, codes=codes, cost=cost, target=target, feature_row=None)
+        some = replace(self, codes=codes, cost=cost, target=target, feature_row=feature_row)
+        return some, place
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Regression beside other libraries; every objective is recomputed by one referee."""
