@@ -232,6 +232,7 @@ format: $(READY)/test
 
 clean:
 	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/api/names docs/api/*.rst docs/commands docs/gallery docs/project docs/results
 
 # --- setting up ----------------------------------------------------------------------------------
 

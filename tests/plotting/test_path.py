@@ -207,7 +207,7 @@ def test_paths_that_are_wrong():
         draw(WEIGHTS, quantity="dual_coef")
     with pytest.raises(TypeError, match="needs the result of psvm_path, got SVC"):
         PathDisplay.from_path(SVC())
-    with pytest.raises(TypeError, match="needs a PSVC or a LinearPSVC, got SVC"):
+    with pytest.raises(TypeError, match="needs a PSVC, LinearPSVC, PSVR or LinearPSVR, got SVC"):
         PathDisplay.from_estimator(SVC(), X, Y)
     with pytest.raises(ValueError, match="`problem` must be from 0 to 0, got 1"):
         draw(WEIGHTS, quantity="coef", problem=1)

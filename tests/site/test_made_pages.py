@@ -89,6 +89,13 @@ def test_every_page_is_in_a_table_of_contents():
     assert {page.stem for page in DOCS.glob("*.md")} <= listed
 
 
+def test_programs_of_the_gallery_are_short(site):
+    """Under ten seconds; a page says how long its program took if that was longer."""
+    pages = sorted((site / "gallery").glob("plot_*.html"))
+    assert len(pages) == len(list((ROOT / "examples" / "gallery").glob("plot_*.py")))
+    assert not [page.name for page in pages if "running time of the script" in page.read_text()]
+
+
 # --- the command line ----------------------------------------------------------------------------
 
 

@@ -36,8 +36,8 @@ def _r2(y: Array, predicted: Array, weight: Array) -> Array:
     return 1.0 - lost / spread
 
 
-# The scores that are computed for all cells at once, by scikit-learn's names: its own functions
-# take a third of a millisecond each, as long as a small cell.
+# The scores that are computed for all cells at once, by scikit-learn's names: its scorer of r2
+# takes 0.19 ms for 300 rows, this one 0.001 ms for each of 50 cells.
 _AT_ONCE: dict[str, Score] = {
     "r2": _r2,
     "neg_mean_squared_error": lambda y, f, w: -_squared(y, f, w),

@@ -169,6 +169,18 @@ def solve_proximal_newton(
 
     With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned.
     """
+    place = problem.kernel_row
+    if place is not None and np.any(place[1:] < place[:-1]):
+        # The passes over features want rows in the order of these.
+        order = np.argsort(place, kind="stable")
+        begun = replace(
+            start, gather_alpha=lambda: start.alpha[order], decision=start.decision[order]
+        )
+        found = solve_proximal_newton(
+            problem.in_order(order), features, begun, stage, polish=polish, threads=threads
+        )
+        back = np.argsort(order)
+        return replace(found, alpha=found.alpha[back], decision=found.decision[back])
     alpha = start.alpha
     judge = _Judge(problem, features, alpha, start.decision, start.certificate)
     rows = [features.rows]
