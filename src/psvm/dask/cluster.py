@@ -85,8 +85,8 @@ class Traffic:
     seconds_loading : float
         ... for blocks to be read and checked, and for the sample.
     seconds_of_passes, seconds_of_grams : float
-        Seconds in which the slowest worker of each round worked: in rounds of passes over the rows,
-        and in those of Newton systems.
+        Seconds that the slowest worker of each round was at its tasks, added up over them: in
+        rounds of passes over the rows, and in those of Newton systems.
     gram_round_trips : int
         Round trips for Newton systems, among all.
     """

@@ -154,6 +154,7 @@ class ClusterPasses:
         cluster.traffic.bytes_broadcast += size * (
             len(self.shards) if size <= _INLINE else len(by_worker)
         )
+        began = time.monotonic()
         futures = cluster.submit(tasks, where, [*keys.values(), *tops])
         states = {k: futures[key] for k, key in keys.items()}
         cluster.wait([futures[key] for key in tops], cancel=list(states.values()), again=True)
@@ -161,14 +162,15 @@ class ClusterPasses:
         sums = add_sums(*parts)
         traffic = cluster.traffic
         traffic.bytes_summed += sum(pickled_bytes(part) for part in parts)
+        slowest = max(sums.seconds.values(), default=0.0)
         if what == "gram":
-            traffic.seconds_of_grams += sums.seconds
+            traffic.seconds_of_grams += slowest
             traffic.gram_round_trips += 1
         else:
-            traffic.seconds_of_passes += sums.seconds
+            traffic.seconds_of_passes += slowest
         self.states, self.where = states, dict(sums.where)
         self.number += 1
-        self.last_seconds = sums.seconds
+        self.last_seconds = time.monotonic() - began
         return sums
 
     def reserve(self) -> float:

@@ -189,13 +189,14 @@ class ShardSums:
     """Answers of some shards, added up.
 
     ``values`` are by problem, one for each of its orders; ``lost`` the problems whose state some
-    shard did not have. ``where`` says which worker has the state of each shard.
+    shard did not have. ``where`` says which worker has the state of each shard, ``seconds`` how
+    long each worker was at its shards.
     """
 
     values: dict[int, list[Any]]
     lost: set[int]
     where: dict[int, str]
-    seconds: float = 0.0  # of the slowest shard
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: ShardSums) -> None:
         """Add the answers of other shards."""
@@ -207,7 +208,8 @@ class ShardSums:
                 self.values[t] = [_added(*pair) for pair in zip(own, values, strict=True)]
         self.lost |= other.lost
         self.where |= other.where
-        self.seconds = max(self.seconds, other.seconds)
+        for worker, seconds in other.seconds.items():
+            self.seconds[worker] = self.seconds.get(worker, 0.0) + seconds
 
 
 def _added(one: Any, other: Any) -> Any:
@@ -260,7 +262,7 @@ def step(
     finally:
         state.passes.rows = _Absent([block.rows for block in blocks])
     state.number = ticket.number
-    sums.seconds = time.perf_counter() - began
+    sums.seconds = {worker.address: time.perf_counter() - began}
     return Answer(state, sums)
 
 

@@ -36,6 +36,8 @@ Array = npt.NDArray[np.float64]
 
 # Sizes of y, and of its spread, whose squares are safely within float64.
 _LARGEST, _SMALLEST = 1e100, 1e-100
+# An objective below is too near to the smallest numbers for sums that make it up to have digits.
+_FEWEST_DIGITS = 1e-290
 # What a record of a round has in the units of P.
 _OBJECTIVES = ("primal", "dual")
 
@@ -174,6 +176,8 @@ class EncodedTargets:
         gap, p = proof.gap, errors.p
         if not gap < 0.5 or proof.primal == 0.0:
             return gap
+        if min(1.0, self.scale**2) * proof.magnitude < _FEWEST_DIGITS:
+            return 1.0 if proof.primal == proof.magnitude else math.inf
         stored = self.intercept(proof.intercept)
         moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
         least = (1.0 - gap) * proof.magnitude
