@@ -179,7 +179,8 @@ def test_every_display_is_exported_and_documented():
 def test_every_picture_in_the_docs_is_small_and_has_its_example():
     docs = Path(__file__).parents[2] / "docs"
     drawn = runpy.run_path(str(docs / "displays.py"))["examples"]()
-    assert sorted(drawn) == sorted(path.name for path in docs.glob("images/display-*.png"))
+    there = [path.name for kind in ("display", "fit") for path in docs.glob(f"images/{kind}-*.png")]
+    assert sorted(drawn) == sorted(there)
     for name in drawn:
         content = (docs / "images" / name).read_bytes()
         assert content.startswith(b"\x89PNG")

@@ -115,7 +115,7 @@ def test_every_option_of_every_command_is_on_its_page(made):
 def test_defaults_and_choices_are_told(made):
     pytest.importorskip("typer")
     text = made("command_pages").page("fit", made("command_pages").commands()["fit"])
-    assert re.search(r"^\| `--p` float \| Exponent of the hinge.*default: 1\.5", text, re.M | re.I)
+    assert re.search(r"^\| `--p` float \| Exponent of the loss.*default: 1\.5", text, re.M | re.I)
     assert re.search(r"^\| `--kernel` .*rbf.*laplacian", text, re.M)
     assert re.search(r"^    psvm fit iris\.csv --target", text, re.M)
 

@@ -32,7 +32,13 @@ class DaskLinearPSVR(DaskLinearMachine, PNormRegressor):
 
     The problem, the solver and the certificate are those of :class:`psvm.LinearPSVR`; the rows stay
     on the workers. A worker that is lost in the middle of a fit costs time and nothing else,
-    workers that join are used, and no wait is without an end.
+    workers that join are used, and no wait is without an end. What is minimised is
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i(r_i) \max(0, \lvert r_i \rvert - \varepsilon)^p,
+        \qquad r_i = y_i - \langle w, x_i \rangle - b
 
     Parameters
     ----------

@@ -41,7 +41,17 @@ class PSVRQuantiles(KernelMachine):
     For every quantile the problem of :class:`psvm.PSVR` is solved and certified, each from the
     solution of its neighbour; kernel rows are computed once for all. With p = 1 and ``epsilon=0``
     about the share q of the training rows lies below the prediction for the quantile q. With p = 2
-    they are expectiles, between them Lp-quantiles, which have no such share.
+    they are expectiles, between them Lp-quantiles, which have no such share. The problem of the
+    quantile q is to minimise
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i(r_i) \max(0, \lvert r_i \rvert - \varepsilon)^p,
+        \qquad r_i = y_i - \langle w, \phi(x_i) \rangle - b
+
+    where ``C_i(r)`` is C times the weight of the row, times ``2 q`` for ``r > 0`` and
+    ``2 (1 - q)`` for ``r < 0``.
 
     Quantiles that are fitted one by one may cross where rows are few. Predictions are put in order,
     row by row: sorted (or "rearranged") quantiles are never further from the true ones than the

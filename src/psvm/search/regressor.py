@@ -23,6 +23,14 @@ class PSVRCV(PNormSearch, RegressorMixin, BaseEstimator):
     computed once for all splits, p, C and epsilon, every solution starts from its neighbour, and
     held-out predictions come with the solution.
 
+    A cell minimises over its training rows what :class:`psvm.PSVR` does:
+
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2
+        + \sum_i C_i(r_i) \max(0, \lvert r_i \rvert - \varepsilon)^p,
+        \qquad r_i = y_i - \langle w, \phi(x_i) \rangle - b
+
     Parameters
     ----------
     ps : array-like of float, default=(1, 1.5, 2)
