@@ -8,13 +8,17 @@
 # make docs       the site, build/site/index.html: opens from there, without a server or a network
 # make test-docs  the site in chromium: links, pictures, formulas, keyboard, contrast, small screens
 # make fuzz       random fits, files and failures, judged in extended precision (MINUTES=10); a case
-#                 again with SEED=..., so many with FITS=..., FILES=..., STRESS=...
+#                 again with SEED=..., so many with FITS=..., REGRESSIONS=..., FILES=..., STRESS=...,
+#                 one kind alone with ONLY=regressions
 # make wheel      dist/: the sdist, and from it the wheel for this machine; installed without a
 #                 compiler and tried. ZIG=x86_64-linux-gnu.2.17 has it compiled by PyPI's ziglang,
 #                 for older systems (aarch64-linux-gnu.2.17: for another machine, not tried)
+# make test-aarch64   the tests of the C++ core, compiled by ziglang for aarch64 and run by qemu-user
 # make check-dist metadata, contents, tags and ABI of what is in dist/
 # make sanitize   the tests that reach every loop of the C++ core, under AddressSanitizer and UBSan
 # make sanitize-threads   the tests with threads, under ThreadSanitizer
+# make locked     the exact versions of requirements/dev.txt, for what follows: make locked test
+# make lock       writes them anew: the newest that pyproject.toml allows
 #
 # Everything is installed into ./.venv, once; C++ is recompiled when it changed. Choose another
 # interpreter with `make PYTHON=python3.13 test`; pass options to pytest with ARGS="-k loss".
@@ -38,7 +42,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-minimum pytest fuzz bench bench-quick bench-compare sanitize sanitize-threads \
-	docs test-docs wheel check-dist lint format clean
+	docs test-docs wheel check-dist test-aarch64 lock locked lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -77,7 +81,8 @@ MINUTES ?= 10
 fuzz: $(READY)/psvm $(READY)/test
 	@$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m torture --minutes $(MINUTES) \
 		$(if $(SEED),--seed $(SEED)) $(if $(BASE),--base $(BASE)) $(if $(WORKERS),--workers $(WORKERS)) \
-		$(if $(FITS),--fits $(FITS)) $(if $(FILES),--files $(FILES)) $(if $(STRESS),--stress $(STRESS))
+		$(if $(FITS),--fits $(FITS)) $(if $(REGRESSIONS),--regressions $(REGRESSIONS)) \
+		$(if $(FILES),--files $(FILES)) $(if $(STRESS),--stress $(STRESS)) $(if $(ONLY),--only $(ONLY))
 
 bench: $(READY)/psvm $(READY)/bench
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -96,9 +101,9 @@ bench-compare: $(READY)/psvm $(READY)/bench
 
 # The oldest versions that pyproject.toml allows of what psvm requires, in an environment of their own;
 # of the tools for tests those that go with them. Chosen tests: all that meets numpy, scipy and
-# scikit-learn; not searches, files, exports and the command line, whose tests expect newer packages. (scikit-learn 1.7
-# parametrises tests by a generator, which pytest 9 warns of.)
-MINIMUM := mathematics rows solvers estimators test_bounds.py
+# scikit-learn; not the command line, whose extra asks for newer ones. What old packages lack is in
+# tests/old_packages.py. (scikit-learn 1.7 parametrises tests by a generator, which pytest 9 warns of.)
+MINIMUM := mathematics rows solvers estimators search persistence test_bounds.py
 test-minimum: $(READY)/minimum
 	@$(VENV)/minimum/bin/python -c "import numpy, scipy, sklearn; print('pytest with numpy', \
 		numpy.__version__, 'scipy', scipy.__version__, 'scikit-learn', sklearn.__version__)"
@@ -174,15 +179,18 @@ $(AXE): $(READY)/venv
 # The wheel is made from the sdist, so that the sdist is known to hold everything. On Linux the
 # compiler's libraries are linked in and auditwheel names the oldest system that it runs on; wheels to
 # be published are made by cibuildwheel in a manylinux image (.github/workflows/wheels.yml).
+# Another machine's module has another machine's suffix.
 ZIG ?=
+MACHINE = $(firstword $(subst -, ,$(ZIG)))
+SUFFIX = $(shell $(BIN)/python -c "import sysconfig as s; print(s.get_config_var('EXT_SUFFIX').replace(s.get_platform().partition('-')[2], '$(MACHINE)'))")
 zig = $(shell $(BIN)/python -c "import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / 'zig')")
 WHEEL_OPTIONS = $(if $(ZIG),-C cmake.define.CMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake,$(if $(filter Linux,$(shell uname -s)),-C cmake.define.PSVM_STATIC_RUNTIME=ON))
 
-wheel: $(READY)/build $(READY)/dist
+wheel: $(READY)/build $(READY)/dist $(if $(ZIG),$(READY)/zig)
 	@echo "building the sdist and, from it, the wheel"
 	@rm -rf build/dist && mkdir -p build/dist dist
 	@$(call quietly,PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(ZIG),ZIG="$(zig)" ZIG_TARGET=$(ZIG) \
-		_PYTHON_HOST_PLATFORM=linux-$(firstword $(subst -, ,$(ZIG)))) \
+		_PYTHON_HOST_PLATFORM=linux-$(MACHINE) SETUPTOOLS_EXT_SUFFIX=$(SUFFIX)) \
 		$(BIN)/python -m build --no-isolation --outdir build/dist $(WHEEL_OPTIONS) .)
 	@$(call quietly,if [ "$$(uname -s)" = Linux ]; then PATH="$(CURDIR)/$(BIN):$$PATH" \
 		$(BIN)/auditwheel repair --wheel-dir build/dist/repaired build/dist/*.whl \
@@ -201,12 +209,30 @@ check-dist: $(READY)/dist
 	@for wheel in dist/*-abi3-*.whl; do [ ! -e $$wheel ] || \
 		{ echo "abi3audit" && $(BIN)/abi3audit --strict --summary $$wheel; } || exit 1; done
 
+# musl, since it can be linked in whole: qemu needs none of the other machine's libraries. A test is a
+# process of its own, as in pytest, so that one that dies is named.
+QEMU ?= qemu-aarch64-static
+AARCH64 := build/aarch64
+test-aarch64: $(READY)/build $(READY)/zig
+	@command -v $(QEMU) >/dev/null || { echo "*** there is no $(QEMU) (on Debian or Ubuntu: apt install" \
+		"qemu-user-static); another is named by QEMU=..." >&2; exit 1; }
+	@echo "compiling the tests of the core for aarch64"
+	@$(call quietly,export PATH="$(CURDIR)/$(BIN):$$PATH" ZIG="$(zig)" ZIG_TARGET=aarch64-linux-musl && \
+		cmake -S . -B $(AARCH64) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPSVM_TESTS=ON \
+		-DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+		&& cmake --build $(AARCH64) --target psvm_tests)
+	@set -e; tests=$$($(QEMU) $(AARCH64)/psvm_tests --list | cut -d' ' -f1); failed=0; \
+		for test in $$tests; do $(QEMU) $(AARCH64)/psvm_tests $$test \
+		|| { echo "failed: $$test"; failed=$$((failed + 1)); }; done; \
+		echo "$$(echo $$tests | wc -w) tests of the core under $(QEMU), $$failed failed"; [ $$failed = 0 ]
+
 format: $(READY)/test
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
 
 clean:
 	rm -rf $(VENV) build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/api/names docs/api/*.rst docs/commands docs/gallery docs/project docs/results
 
 # --- setting up ----------------------------------------------------------------------------------
 
@@ -271,9 +297,31 @@ $(READY)/plot $(READY)/test $(READY)/bench $(READY)/docs: $(READY)/venv pyprojec
 $(READY)/dist $(READY)/browser: $(READY)/venv pyproject.toml
 	@echo "installing the $(@F) tools"
 	@$(call requirements,['dependency-groups']['$(@F)']) >$@.txt
-	@$(if $(ZIG),echo ziglang >>$@.txt)
 	@$(call quietly,$(pip) install -r $@.txt)
 	@touch $@
+
+$(READY)/zig: $(READY)/venv
+	@echo "installing ziglang"
+	@$(call quietly,$(pip) install ziglang)
+	@touch $@
+
+# Every version that tests and wheels need, with its checksums, for all systems and Pythons. Not
+# uv.lock, which names the index that each file came from: this file is the same behind a mirror.
+LOCK := requirements/dev.txt
+lock: $(READY)/venv
+	@echo "writing $(LOCK)"
+	@$(call quietly,$(pip) install uv)
+	@{ $(call requirements,['build-system']['requires']); echo cmake; echo ninja; } >$(READY)/lock.in
+	@mkdir -p $(dir $(LOCK))
+	@$(call quietly,$(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
+		--extra test --group pyproject.toml:dist pyproject.toml $(READY)/lock.in --output-file $(LOCK))
+
+# What other targets would install is then there.
+locked: $(READY)/venv
+	@echo "installing the versions of $(LOCK)"
+	@$(call quietly,$(pip) install --require-hashes -r $(LOCK))
+	@touch $(READY)/build $(READY)/test $(READY)/plot $(READY)/dist
 
 # pip takes the newest that a constraint leaves, so the lower bounds become constraints.
 $(READY)/minimum: $(READY)/venv pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')

@@ -20,6 +20,8 @@ from psvm.persistence import save
 
 FEATURES = ["sepal length", "sepal width", "petal length", "petal width"]
 SPECIES = np.array(["setosa", "versicolor", "virginica"])
+TOLD = "psvm: classification: the target 'species' holds texts\n"
+"""What is said of iris before a fit."""
 TABLES = ("csv", "tsv", "csv.gz", "parquet", "arrow", "arrows")
 MATRICES = ("npz", "sparse.npz", "svm", "svm.gz")
 

@@ -69,6 +69,8 @@ def in_json(model, X):
     else:
         rows = X.tolist()
     found = [evaluator()(document, row) for row in rows]
+    if document["classes"] is None:
+        return {"prediction": np.array([one[0] for one in found])}
     names = ("label", "decision", "probabilities")
     every = {name: [one[i] for one in found] for i, name in enumerate(names)}
     return {name: np.array(value) for name, value in every.items() if value[0] is not None}
@@ -76,6 +78,8 @@ def in_json(model, X):
 
 def expected_of(model, X):
     """The same by the model itself."""
+    if not hasattr(model, "classes_"):
+        return {"prediction": model.predict(X)}
     found = {"label": model.predict(X)}
     for name, method in (("decision", "decision_function"), ("probabilities", "predict_proba")):
         if hasattr(model, method):
@@ -91,7 +95,8 @@ def assert_same(found, expected, agrees):
         assert found[name].shape == ours.shape, name
         worst = np.abs(found[name] - ours).max()
         assert worst <= agrees * np.abs(ours).max(), f"{name} differs by {worst}"
-    np.testing.assert_array_equal(found["label"], expected["label"])
+    if "label" in expected:
+        np.testing.assert_array_equal(found["label"], expected["label"])
 
 
 def assert_exports_agree(model, X, json_rows=40):

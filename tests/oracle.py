@@ -106,13 +106,14 @@ class RowOptimum:
     intercept: float
 
 
-def solve_rows(K, y, target, cost, p, balance=0.0):
+def solve_rows(K, y, target, cost, p, balance=0.0, fit_intercept=True):
     """``min 1/2 ||u||^2 + sum_i cost_i xi_i^p + balance b``, ``xi_i >= y_i (t_i - (L u)_i - b)``.
 
     K is the kernel matrix of the rows; those that share a kernel row are equal in it.
     """
     L = _factor(np.asarray(K, dtype=float))
-    u, b, xi = cp.Variable(L.shape[1]), cp.Variable(), cp.Variable(y.size)
+    u, xi = cp.Variable(L.shape[1]), cp.Variable(y.size)
+    b = cp.Variable() if fit_intercept else cp.Constant(0.0)
     constraints = [xi >= cp.multiply(y, target - L @ u - b), xi >= 0]
     powers = xi
     if p > 1:

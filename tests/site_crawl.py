@@ -10,14 +10,26 @@ SEEN = """async () => {
   pictures.forEach((picture) => (picture.loading = "eager"));
   await Promise.all(pictures.map((picture) => picture.decode().catch(() => null)));
   const visible = (node) => node.getClientRects().length > 0;
+  // Beyond the edge of the screen, and in nothing inside the article that can be scrolled.
+  const beyond = (node) => {
+    if (!visible(node) || node.getBoundingClientRect().right <= innerWidth + 1) return false;
+    for (let at = node; at.tagName !== "ARTICLE"; at = at.parentElement) {
+      if (["auto", "scroll"].includes(getComputedStyle(at).overflowX)) return false;
+      if (at.matches("mjx-assistive-mml, svg")) return false;
+    }
+    return true;
+  };
+  const fault = "mjx-merror, mtext[mathcolor=red]"; // the latter: an unknown command
   return {
     blank: pictures.filter((p) => visible(p) && p.naturalWidth === 0).map((p) => p.src),
     unnamed: pictures.filter((p) => !p.hasAttribute("alt")).map((p) => p.src),
     pictures: pictures.length,
+    wide: [...document.querySelectorAll("article *")].filter((node) => beyond(node)).slice(0, 3)
+      .map((node) => node.outerHTML.slice(0, 120)),
     width: document.documentElement.scrollWidth,
     formulas: document.querySelectorAll(".math").length,
     unrendered: [...document.querySelectorAll(".math")]
-      .filter((node) => !node.querySelector("mjx-container") || node.querySelector("mjx-merror"))
+      .filter((node) => !node.querySelector("mjx-container") || node.querySelector(fault))
       .map((node) => node.textContent.slice(0, 80)),
     title: document.title,
     heading: document.querySelectorAll("main h1").length,

@@ -51,7 +51,11 @@ MODULES = {
     "mathematics/loss": set(),
     "mathematics/cached": set(),
     "mathematics/certificate": {"mathematics/cached", "mathematics/loss"},
-    "mathematics/problem": {"mathematics/certificate", "mathematics/loss"},
+    "mathematics/problem": {
+        "mathematics/cached",
+        "mathematics/certificate",
+        "mathematics/loss",
+    },
     "mathematics/rounding": {"_core", "mathematics/certificate"},
     "mathematics/multiclass": {"_core"},
 }

@@ -8,23 +8,29 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import tomllib
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 import psvm
+from psvm import _core
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 WHEELS = sorted((ROOT / "dist").glob("psvm-*.whl"))
+LOCK = ROOT / "requirements" / "dev.txt"
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-CMAKE, GIT, MAKE = (shutil.which(name, path=PROGRAMS) for name in ("cmake", "git", "make"))
+CMAKE, GIT, MAKE, NM = (
+    shutil.which(name, path=PROGRAMS) for name in ("cmake", "git", "make", "nm")
+)
 BACKEND = all(importlib.util.find_spec(name) for name in ("scikit_build_core", "setuptools_scm"))
 
 needs_backend = pytest.mark.skipif(not BACKEND, reason="scikit-build-core or setuptools-scm absent")
@@ -168,6 +174,45 @@ def test_classifiers_claim_no_more_than_was_tried():
     assert minors == [Version(f"3.{k}") for k in range(oldest.minor, oldest.minor + len(minors))]
 
 
+def locked():
+    """The pinned requirements of the development environment, by name, with their checksums."""
+    if not LOCK.exists():
+        pytest.skip("an sdist")
+    found = {}
+    for text in LOCK.read_text().replace("\\\n", " ").splitlines():
+        if text and not text.startswith("#"):
+            pin, *hashes = text.split("--hash=")
+            wanted = Requirement(pin)
+            found.setdefault(wanted.name, []).append((wanted, hashes))
+    return found
+
+
+def needed_for_development():
+    extra = PROJECT["project"]["optional-dependencies"]["test"]
+    built_by = PROJECT["build-system"]["requires"] + PROJECT["dependency-groups"]["dist"]
+    return PROJECT["project"]["dependencies"] + extra + built_by
+
+
+def test_the_lock_pins_versions_with_checksums_and_names_no_host():
+    for pins in locked().values():
+        for pin, hashes in pins:
+            assert [one.operator for one in pin.specifier] == ["=="], pin
+            assert hashes, pin
+            assert all(one.startswith("sha256:") for one in hashes), pin
+            assert not pin.url
+    assert "://" not in LOCK.read_text()
+
+
+@pytest.mark.parametrize("text", needed_for_development())
+def test_the_lock_has_what_development_needs(text):
+    wanted = Requirement(text)
+    pins = locked().get(wanted.name.lower())
+    assert pins, f"requirements/dev.txt lacks {wanted.name}: make lock"
+    for pin, _ in pins:
+        (version_locked,) = (one.version for one in pin.specifier)
+        assert version_locked in wanted.specifier, f"{pin} is not {wanted}: make lock"
+
+
 # --- sdist and wheels ----------------------------------------------------------------------------
 
 
@@ -186,7 +231,7 @@ def test_the_sdist_holds_what_a_build_needs(tmp_path):
     needed = {one.relative_to(ROOT).as_posix() for one in sources}
     needed |= {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO", "Makefile"}
     assert needed <= names
-    unwanted = (".git", ".ci", ".venv", "build/", "dist/", "benchmarks/results")
+    unwanted = (".git", ".ci", ".venv", "build/", "dist/", "benchmarks/results", "requirements/")
     assert not [name for name in names if name.startswith(unwanted) or name.endswith(".so")]
 
 
@@ -204,8 +249,16 @@ def test_wheels_hold_the_package_and_nothing_else(path):
     assert "-linux_" not in path.name, "not repaired by auditwheel: PyPI refuses it"
 
 
-def clean_install():
-    spec = importlib.util.spec_from_file_location("clean_install", ROOT / "tools/clean_install.py")
+@pytest.mark.skipif(NM is None or sys.platform != "linux", reason="no nm, or not Linux")
+def test_the_module_shows_nothing_but_its_entry():
+    """Instances of C++ templates are not to be taken for those of another module."""
+    code, said = run(NM, "-D", "--defined-only", _core.__file__)
+    assert code == 0, said
+    assert [line.split()[-1] for line in said.splitlines()] == ["PyInit__core"]
+
+
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -214,7 +267,7 @@ def clean_install():
 def test_a_clean_environment_has_no_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", "g++")
     monkeypatch.setenv("PYTHONPATH", "src")
-    variables = clean_install().bare_environment(tmp_path)
+    variables = tool("clean_install").bare_environment(tmp_path)
     assert not {"CC", "CXX", "PYTHONPATH"} & set(variables)
     assert shutil.which("c++", path=variables["PATH"]) is None
 
@@ -228,6 +281,28 @@ def test_the_smoke_test_refuses_the_source_tree():
     )
     assert code != 0
     assert "psvm is the installed one: no" in said
+
+
+def test_threads_at_once_for_a_moment():
+    """What is run for minutes on a free-threaded Python before it is declared."""
+    program = str(ROOT / "tools" / "stress_threads.py")
+    code, said = run(sys.executable, program, "--seconds", "2", "--threads", "4")
+    assert code == 0, said
+    assert "each as alone" in said
+
+
+def failing():
+    raise RuntimeError("by design")
+
+
+@pytest.mark.parametrize(
+    ("job", "message"), [(lambda: np.ones(1), "off by 1.0e"), (failing, "by design")]
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_threads_that_differ_are_told_of(job, message):
+    until = time.monotonic() + 60
+    with pytest.raises(SystemExit, match=message):
+        tool("stress_threads").overlap({"a": job}, {"a": np.zeros(1)}, 2, until)
 
 
 # --- the compiler --------------------------------------------------------------------------------
@@ -300,6 +375,24 @@ def test_demo_prefers_a_wheel_to_the_compiler(tmp_path, wheel, compiled, wanted)
         assert said.index(wanted) < said.index("-e .")
 
 
+@pytest.mark.skipif(MAKE is None or sys.platform != "linux", reason="no make, or not Linux")
+def test_a_wheel_for_another_machine_has_its_suffix(tmp_path):
+    """Python there would not find a module of this machine's name."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
+    (tmp_path / ".venv" / "ready").mkdir()
+    for name in ("venv", "build", "dist", "zig"):
+        (tmp_path / ".venv" / "ready" / name).touch()
+    code, said = run(MAKE, "-n", "wheel", "ZIG=riscv64-linux-gnu.2.36", cwd=tmp_path)
+    assert code == 0, said
+    minor = sys.version_info.minor
+    assert f"SETUPTOOLS_EXT_SUFFIX=.cpython-3{minor}-riscv64-linux-gnu.so" in said
+    assert "_PYTHON_HOST_PLATFORM=linux-riscv64" in said
+
+
 @needs_workflows
 def test_workflows_call_targets_that_exist():
     makefile = (ROOT / "Makefile").read_text()
@@ -309,7 +402,7 @@ def test_workflows_call_targets_that_exist():
         text = re.sub(r"#.*", "", path.read_text())
         for words in re.findall(r"\bmake (?:-C \w+ )?([a-z][^\n|$\"]*)", text):
             called |= {word for word in words.split() if re.fullmatch(r"[a-z][\w-]*", word)}
-    assert {"check-dist", "test-minimum", "fuzz", "bench-quick", "pytest"} <= called
+    assert {"check-dist", "test-minimum", "fuzz", "bench-quick", "pytest", "locked"} <= called
     assert called <= targets
 
 

@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.preprocessing import StandardScaler
 
 import psvm
-from psvm import PSVC, PSVCCV, LinearPSVC, psvm_path
+from psvm import PSVC, PSVCCV, PSVRCV, LinearPSVC, psvm_path, psvm_quantiles
 from psvm.persistence import to_json
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -55,11 +55,16 @@ def check_linear_fits() -> None:
 
 
 def check_searches() -> None:
-    """A search and a path."""
+    """Searches, a path and quantiles."""
     X, y = make_classification(200, 5, random_state=0)
     search = PSVCCV(ps=(1, 2), Cs=(0.1, 1, 10), gammas=("scale",)).fit(X, y)
     check("PSVCCV", search.best_score_ > 0.7)
     check("psvm_path", psvm_path(X, y, ps=(1, 2), Cs=(0.1, 1)) is not None)
+    values = X[:, 0] + X[:, 1]
+    search = PSVRCV(ps=(1, 2), Cs=(1, 10), gammas=("scale",)).fit(X, values)
+    check("PSVRCV", search.best_score_ > 0.7)
+    quantiles = psvm_quantiles(X, values, C=10).predict(X)
+    check("psvm_quantiles", bool((np.diff(quantiles, axis=1) >= 0).all()))
 
 
 def check_threads() -> None:

@@ -6,23 +6,35 @@ cannot be stopped from Python, so a fit over its limit ends the process; the nex
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import signal
 import warnings
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
-from benchmarks.everyday.problems import Problem
 from benchmarks.everyday.turns import Effort, Watch
 from benchmarks.tables import Record
 
 
-class Measurer:
-    """Starts the process and asks it, until it is closed."""
+class Problem(Protocol):
+    """What is measured, and travels to the process."""
 
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+
+class Measurer:
+    """Starts the process and asks it, until it is closed.
+
+    ``work`` names the module whose ``measure(problem, effort, watch)`` gives the records of a
+    problem, and whose ``warm_up()`` is called once before.
+    """
+
+    def __init__(self, effort: Effort, work: str = "benchmarks.everyday.contests") -> None:
+        self.effort, self.work = effort, work
         self.process: Any = None
         self.pipe: Any = None
 
@@ -57,22 +69,23 @@ class Measurer:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.pipe, theirs = context.Pipe()
-            self.process = context.Process(target=serve, args=(theirs, self.effort), daemon=True)
+            self.process = context.Process(
+                target=serve, args=(theirs, self.effort, self.work), daemon=True
+            )
             self.process.start()
             theirs.close()
         self.pipe.send((problem, dict(over)))
 
 
-def serve(pipe: Connection, effort: Effort) -> None:
+def serve(pipe: Connection, effort: Effort, work: str) -> None:
     """Answer problems: a tuple for everyone who begins a first turn, then a list of records."""
-    from benchmarks.everyday.contests import measure, warm_up
-
+    module = importlib.import_module(work)
     warnings.simplefilter("ignore")  # the records say what did not converge
-    warm_up()
+    module.warm_up()
     while True:
         try:
             problem, over = pipe.recv()
         except EOFError:
             return
         watch = Watch(over, lambda name, limit: pipe.send((name, limit)))
-        pipe.send(measure(problem, effort, watch))
+        pipe.send(module.measure(problem, effort, watch))

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bind/block_rows.hpp"
@@ -57,19 +58,26 @@ auto as_tuple(const PairCertificate& proof) {
 
 nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                const Vector<double>& cost, const Rows2<std::int8_t>& signs,
-               std::optional<Vector<double>> target, double p, bool fit_intercept, bool exact,
-               std::pair<double, double> power_error, const Budget& budget,
-               const std::tuple<std::string, std::string, std::string>& why,
+               std::optional<Vector<double>> target, std::optional<Vector<row_t>> feature_row,
+               double p, bool fit_intercept, bool exact, std::pair<double, double> power_error,
+               const Budget& budget, const std::tuple<std::string, std::string, std::string>& why,
                const nb::object& on_round, int threads) {
-  const index_t n = block.rows->size(), d = block.rows->features();
+  const index_t d = block.rows->features();
+  const index_t n = feature_row ? static_cast<index_t>(feature_row->shape(0)) : block.rows->size();
   if (codes.shape(0) != many(n) || cost.shape(0) != many(n) ||
       (target && target->shape(0) != many(n)))
     throw nb::value_error("every row needs a class, a cost and a target");
+  if (feature_row) {
+    const row_t *first = feature_row->data(), *last = first + n;
+    if (n == 0 || !std::is_sorted(first, last) || *first < 0 || *(last - 1) >= block.rows->size())
+      throw nb::value_error("every row needs features, and these in order");
+  }
   for (std::size_t i = 0; i < many(n); ++i)
     if (codes.data()[i] < 0 || many(codes.data()[i]) >= signs.shape(1) ||
         !(cost.data()[i] >= 0.0) || std::isinf(cost.data()[i]))
       throw nb::value_error("classes must be known, and costs finite");
-  const ProblemsAtOnce problems{{n, codes.data(), cost.data(), target ? target->data() : nullptr},
+  const ProblemsAtOnce problems{{n, codes.data(), cost.data(), target ? target->data() : nullptr,
+                                 feature_row ? feature_row->data() : nullptr},
                                 signs.data(),
                                 static_cast<index_t>(signs.shape(0)),
                                 static_cast<index_t>(signs.shape(1)),
@@ -144,9 +152,9 @@ auto certify(const Vector<double>& w, const Vector<double>& image, const nb::dic
 }  // namespace
 
 void bind_at_once(nb::module_& m) {
-  m.def("solve_at_once", &solve, "rows"_a, "codes"_a, "cost"_a, "signs"_a, "target"_a.none(), "p"_a,
-        "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a, "why"_a, "on_round"_a.none(),
-        "threads"_a);
+  m.def("solve_at_once", &solve, "rows"_a, "codes"_a, "cost"_a, "signs"_a, "target"_a.none(),
+        "feature_row"_a.none(), "p"_a, "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a,
+        "why"_a, "on_round"_a.none(), "threads"_a);
   m.def("certify_pair", &certify, "w"_a, "image"_a, "values"_a, "count"_a, "balanced"_a, "hard"_a,
         "power_error"_a);
 }

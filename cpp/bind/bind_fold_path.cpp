@@ -55,30 +55,42 @@ struct StatedFold {
   Indices held_out;
   Ranges train_columns, held_out_columns;
   bool fit_intercept;
+  std::optional<Vector<double>> target;
+  std::optional<Indices> place;
 
   // As the solver sees it, for a kernel with so many rows.
   template <class T>
   FoldProblem<T> over(const FoldKernel<T>& kernel, index_t rows) const {
-    const std::size_t m = train.shape(0);
-    if (y.shape(0) != m || cost.shape(0) != m || m == 0)
-      throw nb::value_error("y and cost must have one value per training row");
-    return {kernel,      as_fold_rows(train, train_columns, rows),       y.data(),
-            cost.data(), as_fold_rows(held_out, held_out_columns, rows), fit_intercept};
+    const std::size_t m = train.shape(0), n = place ? place->shape(0) : m;
+    if (y.shape(0) != n || cost.shape(0) != n || (target && target->shape(0) != n) || m == 0 ||
+        n == 0)
+      throw nb::value_error("y, target and cost must have one value per training row or place");
+    if (place) check_rows(*place, static_cast<index_t>(m));
+    return {kernel,
+            as_fold_rows(train, train_columns, rows),
+            {y.data(), target ? target->data() : y.data(), cost.data()},
+            place ? as_rows(*place) : Rows{},
+            as_fold_rows(held_out, held_out_columns, rows),
+            fit_intercept};
   }
 };
 
 template <class T>
 nb::dict fold_path(const FoldProblem<T>& problem, const Vector<double>& ps,
                    const Vector<double>& Cs, const Precision& precision,
+                   const std::optional<Vector<double>>& epsilons,
                    const std::optional<Starts>& starts, const nb::object& on_cells,
                    Cancel* cancel) {
   const std::size_t m = problem.train.rows.size();
-  if (ps.shape(0) != Cs.shape(0)) throw nb::value_error("ps and Cs differ in length");
-  if (starts && (starts->shape(0) != ps.shape(0) || starts->shape(1) != m))
-    throw nb::value_error("starts must have one row per cell and one column per training row");
+  const std::size_t n = problem.place.empty() ? m : problem.place.size();
+  if (ps.shape(0) != Cs.shape(0) || (epsilons && epsilons->shape(0) != ps.shape(0)))
+    throw nb::value_error("ps, Cs and epsilons differ in length");
+  if (starts && (starts->shape(0) != ps.shape(0) || starts->shape(1) != n))
+    throw nb::value_error("starts must have one row per cell and one column per dual row");
   std::vector<PathCell> cells;
   for (std::size_t c = 0; c < ps.shape(0); ++c)
-    cells.push_back({ps(c), Cs(c), starts ? starts->data() + c * m : nullptr});
+    cells.push_back(
+        {ps(c), Cs(c), epsilons ? (*epsilons)(c) : 0.0, starts ? starts->data() + c * n : nullptr});
   std::function<void(index_t)> tell;
   if (!on_cells.is_none())
     tell = [&](index_t count) {
@@ -97,7 +109,7 @@ nb::dict fold_path(const FoldProblem<T>& problem, const Vector<double>& ps,
   nb::dict out;
   out["decision"] = to_numpy(std::move(result.decision), {done, problem.held_out.rows.size()});
   out["supports"] = to_numpy(std::move(result.supports), {done, m});
-  if (precision.keep_alpha) out["alpha"] = to_numpy(std::move(result.alpha), {done, m});
+  if (precision.keep_alpha) out["alpha"] = to_numpy(std::move(result.alpha), {done, n});
   out["gap"] = to_numpy(std::move(gap), {done});
   out["seconds"] = to_numpy(std::move(seconds), {done});
   return out;
@@ -138,33 +150,38 @@ void bind_fold_path(nb::module_& m) {
       "distances"_a, "gamma"_a, "out"_a, "threads"_a, "cancel"_a.none());
   m.attr("OUTSIDE_MARGIN") = outside_margin;
   nb::class_<StatedFold>(m, "FoldProblem")
-      .def(nb::init<Indices, Vector<double>, Vector<double>, Indices, Ranges, Ranges, bool>(),
+      .def(nb::init<Indices, Vector<double>, Vector<double>, Indices, Ranges, Ranges, bool,
+                    std::optional<Vector<double>>, std::optional<Indices>>(),
            nb::kw_only(), "train"_a, "y"_a, "cost"_a, "held_out"_a, "train_columns"_a,
-           "held_out_columns"_a, "fit_intercept"_a);
+           "held_out_columns"_a, "fit_intercept"_a, "target"_a.none() = nb::none(),
+           "place"_a.none() = nb::none());
   nb::class_<Precision>(m, "Precision")
       .def(nb::init<double, index_t, index_t, bool>(), nb::kw_only(), "tol"_a, "more_rounds"_a = 0,
            "max_steps"_a = -1, "keep_alpha"_a = false);
   // On a Gram matrix, or on points that its entries are computed from.
   const auto bind_path = [&]<class T>(T) {
-    const auto on_matrix = [](const Gram<const T>& kernel, const StatedFold& fold,
-                              const Vector<double>& ps, const Vector<double>& Cs,
-                              const Precision& precision, const std::optional<Starts>& starts,
-                              const nb::object& on_cells, Cancel* cancel) {
-      const Square<const T> gram = view(kernel);
-      return fold_path(fold.over<T>({gram.data, gram.stride, nullptr}, gram.size), ps, Cs,
-                       precision, starts, on_cells, cancel);
-    };
-    const auto on_points = [](const Kernel<T>& kernel, const StatedFold& fold,
-                              const Vector<double>& ps, const Vector<double>& Cs,
-                              const Precision& precision, const std::optional<Starts>& starts,
-                              const nb::object& on_cells, Cancel* cancel) {
-      return fold_path(fold.over<T>({nullptr, 0, &as_points(kernel)}, kernel.rows->size()), ps, Cs,
-                       precision, starts, on_cells, cancel);
-    };
+    const auto on_matrix =
+        [](const Gram<const T>& kernel, const StatedFold& fold, const Vector<double>& ps,
+           const Vector<double>& Cs, const Precision& precision,
+           const std::optional<Vector<double>>& epsilons, const std::optional<Starts>& starts,
+           const nb::object& on_cells, Cancel* cancel) {
+          const Square<const T> gram = view(kernel);
+          return fold_path(fold.over<T>({gram.data, gram.stride, nullptr}, gram.size), ps, Cs,
+                           precision, epsilons, starts, on_cells, cancel);
+        };
+    const auto on_points =
+        [](const Kernel<T>& kernel, const StatedFold& fold, const Vector<double>& ps,
+           const Vector<double>& Cs, const Precision& precision,
+           const std::optional<Vector<double>>& epsilons, const std::optional<Starts>& starts,
+           const nb::object& on_cells, Cancel* cancel) {
+          return fold_path(fold.over<T>({nullptr, 0, &as_points(kernel)}, kernel.rows->size()), ps,
+                           Cs, precision, epsilons, starts, on_cells, cancel);
+        };
     const auto bind = [&](const auto& function) {
       m.def("solve_fold_path", function, "kernel"_a.noconvert(), "problem"_a, "ps"_a, "Cs"_a,
-            "precision"_a, nb::kw_only(), "starts"_a.none() = nb::none(),
-            "on_cells"_a.none() = nb::none(), "cancel"_a.none() = nb::none());
+            "precision"_a, nb::kw_only(), "epsilons"_a.none() = nb::none(),
+            "starts"_a.none() = nb::none(), "on_cells"_a.none() = nb::none(),
+            "cancel"_a.none() = nb::none());
     };
     bind(on_matrix);
     bind(on_points);

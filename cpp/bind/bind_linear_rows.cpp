@@ -259,7 +259,8 @@ void bind_linear_rows(nb::module_& m) {
             self->share = &share.share;
             self->kind =
                 named<PassKind>(kind, {"begin", "move", "settle", "probe", "certify", "curve"});
-            self->centre = named<Centre>(centre, {"keep", "alpha", "half_cost", "slack", "zero"});
+            self->centre =
+                named<Centre>(centre, {"keep", "alpha", "half_cost", "slack", "zero", "band"});
             self->envelope = envelope;
             if (direction)
               self->direction.assign(direction->data(), direction->data() + direction->shape(0));

@@ -77,19 +77,31 @@ Look look_at(const FeatureRows& features, bool centred) {
 // else meet its rows few at a time.
 class OwnBlock {
  public:
-  OwnBlock(const FeatureRows& features, const BlockProblem& whole, const std::vector<row_t>& chosen)
-      : features_(std::visit([&](const auto& rows) { return taken(rows, chosen); }, features)),
-        rows_(linear_rows(features_)) {
+  OwnBlock(const FeatureRows& features, const BlockProblem& whole,
+           const std::vector<row_t>& chosen) {
+    std::vector<row_t> places = chosen;  // the rows of features
+    if (whole.feature_row) {
+      places.clear();
+      for (const row_t row : chosen) {
+        const row_t place = whole.feature_row[row];
+        if (places.empty() || places.back() != place) places.push_back(place);
+        feature_row_.push_back(static_cast<row_t>(places.size() - 1));
+      }
+    }
     for (const row_t row : chosen) {
       codes_.push_back(whole.codes[row]);
       cost_.push_back(whole.cost[row]);
       if (whole.target) target_.push_back(whole.target[row]);
     }
+    features_ = std::visit([&](const auto& rows) { return taken(rows, places); }, features);
+    rows_ = linear_rows(features_);
   }
   const FeatureRows& features() const { return features_; }
   const LinearRows& rows() const { return *rows_; }
   BlockProblem block() const {
-    return {rows_->size(), codes_.data(), cost_.data(), target_.empty() ? nullptr : target_.data()};
+    return {static_cast<index_t>(codes_.size()), codes_.data(), cost_.data(),
+            target_.empty() ? nullptr : target_.data(),
+            feature_row_.empty() ? nullptr : feature_row_.data()};
   }
 
  private:
@@ -131,6 +143,7 @@ class OwnBlock {
   std::unique_ptr<LinearRows> rows_;
   std::vector<std::int32_t> codes_;
   std::vector<double> cost_, target_;
+  std::vector<row_t> feature_row_;
 };
 
 // One problem over all rows of a block.
@@ -163,7 +176,7 @@ class OneProblem {
   }
 
   SolvedProblem solve() {
-    const Prices prices(static_cast<double>(share_.count()), rows_.entries(),
+    const Prices prices(static_cast<double>(rows_.size()), rows_.entries(),
                         static_cast<double>(rows_.features()), problems_.p, look_.sparse);
     NewtonStart start;
     start.w.assign(static_cast<std::size_t>(rows_.features()), 0.0);
@@ -211,9 +224,15 @@ class OneProblem {
   // Coordinate descent, as long as that seems to cost no more than Newton. True if it solved the problem; else Newton begins
   // where it ended.
   bool descend(const Prices& prices, NewtonStart& start) {
-    const CoordinateProblem problem{
-        block_.size, share_.y.get(), block_.target,          block_.cost,
-        nullptr,     problems_.p,    problems_.fit_intercept};
+    std::vector<std::int64_t> place;
+    if (block_.feature_row) place.assign(block_.feature_row, block_.feature_row + block_.size);
+    const CoordinateProblem problem{block_.size,
+                                    share_.y.get(),
+                                    block_.target,
+                                    block_.cost,
+                                    place.empty() ? nullptr : place.data(),
+                                    problems_.p,
+                                    problems_.fit_intercept};
     Budget budget = budget_;
     budget.max_iter = budget_.max_iter < 0 ? most_passes : std::min(most_passes, budget_.max_iter);
     Descent descent(prices, share_of_newton(), budget.tol);
@@ -293,11 +312,11 @@ class OneProblem {
 
   // Where the best intercepts are an interval, the middle does not depend on rounding.
   double best_intercept() {
-    const auto n = static_cast<std::size_t>(block_.size);
+    const auto n = static_cast<std::size_t>(rows_.size());
     std::vector<double> decision(n);
     std::vector<row_t> every(n);
     std::iota(every.begin(), every.end(), 0);
-    rows_.dots(every.data(), block_.size, solved_.w.data(), decision.data());
+    rows_.dots(every.data(), rows_.size(), solved_.w.data(), decision.data());
     double largest = std::abs(solved_.b);
     for (const double value : decision) {
       if (!std::isfinite(value)) return solved_.b;
@@ -305,10 +324,12 @@ class OneProblem {
     }
     const auto row = [&](std::size_t k) {
       const double y = share_.y[k], target = block_.target ? block_.target[k] : y;
-      return ThresholdRow{target - decision[k], block_.cost[k], y};
+      const std::size_t place =
+          block_.feature_row ? static_cast<std::size_t>(block_.feature_row[k]) : k;
+      return ThresholdRow{target - decision[place], block_.cost[k], y};
     };
-    return InterceptSearch().best(PNormHinge(problems_.p), n, row, solved_.b,
-                                  {.b = unit_roundoff * largest});
+    return InterceptSearch().best(PNormHinge(problems_.p), static_cast<std::size_t>(block_.size),
+                                  row, solved_.b, {.b = unit_roundoff * largest});
   }
 
   const FeatureRows& features_;

@@ -6,7 +6,8 @@
 // b_k there is one more term, -tau/2 (sum_i alpha_i y_i)^2, b = b_k + tau sum_i alpha_i y_i follows
 // every step, and each pass ends by b_k <- b.
 //   1. A pass gives each active row, in random order, its exact one-dimensional maximiser, and drops
-//      rows that sit at a bound and want to stay there (as LIBLINEAR does).
+//      rows that sit at a bound and want to stay there (as LIBLINEAR does). Rows on the same features
+//      are visited together: what a step of one does to the margin of the next is known.
 //   2. A check recomputes primal, dual and gap from alpha, and takes back rows dropped too early.
 //   3. Where many passes were not enough, a check is followed by a Newton step among the variables
 //      between their bounds.
@@ -14,12 +15,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 
 #include "linear/balance.hpp"
 #include "linear/best_scale.hpp"
+#include "linear/descent_history.hpp"
 #include "linear/face_newton.hpp"
+#include "linear/random_order.hpp"
+#include "linear/row_groups.hpp"
 #include "loss/intercept.hpp"
 #include "loss/separable.hpp"
 
@@ -40,22 +43,6 @@ constexpr index_t rescale_every = 4;
 // Products of a Newton step: at first, doubled whenever it paid, and at most.
 constexpr index_t first_newton_limit = 20, last_newton_limit = 1000;
 
-// xorshift64*: the same order on every platform, which std::shuffle does not promise.
-class Random {
- public:
-  // 0 .. bound - 1; the bias of bound / 2^32 does not matter here.
-  index_t below(index_t bound) {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    const std::uint64_t bits = (state_ * 0x2545F4914F6CDD1DULL) >> 32;
-    return static_cast<index_t>((bits * static_cast<std::uint64_t>(bound)) >> 32);
-  }
-
- private:
-  std::uint64_t state_ = 0x9E3779B97F4A7C15ULL;
-};
-
 template <class Rows>
 class CoordinateSolver {
  public:
@@ -70,21 +57,27 @@ class CoordinateSolver {
         loss_(hard_margin_ ? 1.0 : problem.p),
         step_(loss_),
         n_(rows.size),
+        groups_(problem.place, n_),
         w_(at(rows.features()), 0.0),
         decision_(at(n_), 0.0),
         balanced_(at(n_), 0.0),
-        dropped_(at(n_), 0) {
+        dropped_(at(groups_.count()), 0) {
     double total_norm = 0.0, total_cost = 0.0, total_goal = 0.0;
-    for (index_t i = 0; i < n_; ++i) {
-      const double cost = problem.cost[i], norm = rows.squared_norm(i), y = problem.y[i];
-      const double goal = problem.target ? y * problem.target[i] : 1.0;
-      const double slack = loss_.slack_of(alpha[at(i)], cost);
-      variables_.push_back({alpha[at(i)], slack, cost, norm, y, goal, 0.0, 0.0});
-      active_.push_back(i);
-      total_norm += norm;
-      total_cost += cost;
-      total_goal += std::abs(goal);
-      lost_at_zero_ += loss_.value(goal, cost);
+    variables_.reserve(at(n_));
+    active_.reserve(at(groups_.count()));
+    for (index_t group = 0; group < groups_.count(); ++group) {
+      const double norm = rows.squared_norm(groups_.first(group));
+      for (index_t i = groups_.first(group); i < groups_.first(group + 1); ++i) {
+        const double cost = problem.cost[i], y = problem.y[i];
+        const double goal = problem.target ? y * problem.target[i] : 1.0;
+        const double slack = loss_.slack_of(alpha[at(i)], cost);
+        variables_.push_back({alpha[at(i)], slack, cost, norm, y, goal, 0.0, 0.0});
+        total_norm += norm;
+        total_cost += cost;
+        total_goal += std::abs(goal);
+        lost_at_zero_ += loss_.value(goal, cost);
+      }
+      active_.push_back(group);
       radius_ = std::max(radius_, norm);
     }
     const double n = static_cast<double>(n_);
@@ -125,8 +118,14 @@ class CoordinateSolver {
 
   // --- 1. a pass ---------------------------------------------------------------------------------
 
-  void sweep(index_t pass) {
+  // What a pass has seen: the largest and the smallest gradient of rows that may move, the smallest
+  // error, and the sum of the Fenchel-Young terms.
+  struct Seen {
     double highest = 0.0, lowest = 0.0, worst = 0.0, gap = 0.0;
+  };
+
+  void sweep(index_t pass) {
+    Seen seen;
     index_t size = static_cast<index_t>(active_.size());
     visits_ += size;
     for (index_t k = 0; k < size; ++k)
@@ -137,50 +136,72 @@ class CoordinateSolver {
         if (out_of_time()) break;
       }
       if (k + 8 < size) {
-        __builtin_prefetch(&variables_[at(active_[at(k + 8)])]);
-        rows_.prefetch_start(active_[at(k + 8)]);
+        const index_t soon = groups_.first(active_[at(k + 8)]);
+        __builtin_prefetch(&variables_[at(soon)]);
+        if (n_ > groups_.count()) __builtin_prefetch(&variables_[at(soon)] + 1);
+        rows_.prefetch_start(soon);
       }
-      if (k + 2 < size) rows_.prefetch(active_[at(k + 2)]);
-      const index_t i = active_[at(k)];
-      Variable& v = variables_[at(i)];
-      v.margin = v.y * (rows_.dot(i, w_.data()) + b_);
-      const double error = v.margin - v.goal;
-      v.gradient = error + v.slack;
-      const bool lower = v.at_lower_bound(), upper = at_upper_bound(v);
-      if ((lower && v.gradient > drop_above_) || (upper && v.gradient < drop_below_)) {
-        dropped_[at(i)] = 1;
-        std::swap(active_[at(k--)], active_[at(--size)]);
-        continue;
-      }
-      if ((lower && error >= 0.0) || (upper && error <= 0.0)) continue;
-      if (!hard_margin_)
-        gap += loss_.value(-error, v.cost) + v.alpha * error + loss_.conjugate(v.alpha, v.slack);
-      highest = std::max(highest, v.gradient);
-      lowest = std::min(lowest, v.gradient);
-      worst = std::min(worst, error);
-      move(i, v, error);
+      if (k + 2 < size) rows_.prefetch(groups_.first(active_[at(k + 2)]));
+      if (visit(active_[at(k)], seen)) continue;
+      dropped_[at(active_[at(k)])] = 1;
+      std::swap(active_[at(k--)], active_[at(--size)]);
     }
     active_.resize(at(size));
     // Next time a row at a bound is dropped if it is further from moving than the worst violator
     // of this pass was.
-    drop_above_ = highest > 0.0 ? highest : infinity;
-    drop_below_ = lowest < 0.0 ? lowest : -infinity;
-    finish_sweep(gap, 1.0 + worst / unit_);
+    drop_above_ = seen.highest > 0.0 ? seen.highest : infinity;
+    drop_below_ = seen.lowest < 0.0 ? seen.lowest : -infinity;
+    finish_sweep(seen.gap, 1.0 + seen.worst / unit_);
     if (pass % rescale_every == 0 && estimate_ > target_) estimate_ -= gain_of_scaling();
   }
 
-  void move(index_t i, Variable& v, double error) {
-    const double old = v.alpha, Q = v.norm + tau_;
+  // Steps of the rows of a group; false if all of them want to stay at their bounds.
+  bool visit(index_t group, Seen& seen) {
+    const index_t first = groups_.first(group), count = groups_.first(group + 1) - first;
+    const double Q = variables_[at(first)].norm + tau_;
+    const double decision = rows_.dot(first, w_.data()) + b_;
+    // A row that is not at 0 has the first step: of the two sides of a regression the steps are then
+    // those of their difference, and one side stays at 0.
+    const bool from_last = count > 1 && variables_[at(first)].at_lower_bound();
+    double change = 0.0;  // of sum_i alpha_i y_i
+    bool stays = false;
+    const Variable* moved = nullptr;
+    for (index_t k = 0; k < count; ++k) {
+      Variable& v = variables_[at(from_last ? first + count - 1 - k : first + k)];
+      v.margin = v.y * (decision + Q * change);
+      const double error = v.margin - v.goal;
+      v.gradient = error + v.slack;
+      const bool lower = v.at_lower_bound(), upper = at_upper_bound(v);
+      if ((lower && v.gradient > drop_above_) || (upper && v.gradient < drop_below_)) continue;
+      stays = true;
+      if ((lower && error >= 0.0) || (upper && error <= 0.0)) continue;
+      if (moved && moved->alpha > 0.0 && v.is_other_side_of(*moved)) continue;  // it is rounding
+      moved = &v;
+      if (!hard_margin_)
+        seen.gap +=
+            loss_.value(-error, v.cost) + v.alpha * error + loss_.conjugate(v.alpha, v.slack);
+      seen.highest = std::max(seen.highest, v.gradient);
+      seen.lowest = std::min(seen.lowest, v.gradient);
+      seen.worst = std::min(seen.worst, error);
+      change += step(v, Q, error);
+    }
+    if (change != 0.0) {
+      rows_.add(first, change, w_.data());
+      b_ += tau_ * change;
+      ++changed_;
+    }
+    return stays;
+  }
+
+  // Moves a variable to its maximiser; returns the change of alpha y.
+  double step(Variable& v, double Q, double error) {
+    const double old = v.alpha;
     step_.solve(v, Q, Q * old - error);
     if (std::isinf(v.alpha)) {
       unbounded_ = true;
       v.alpha = old;
     }
-    const double change = v.y * (v.alpha - old);
-    if (change == 0.0) return;
-    rows_.add(i, change, w_.data());
-    b_ += tau_ * change;
-    ++changed_;
+    return v.y * (v.alpha - old);
   }
 
   // Moves the centre of the intercept, and estimates the gap: `gap` sums the Fenchel-Young terms of
@@ -290,40 +311,52 @@ class CoordinateSolver {
   // latter.
   void compute_decisions() {
     std::fill(w_.begin(), w_.end(), 0.0);
-    for (index_t i = 0; i < n_; ++i) {
-      if (i % 256 == 0) run_.check();
-      const Variable& v = variables_[at(i)];
-      if (v.alpha > 0.0) rows_.add(i, v.y * v.alpha, w_.data());
-    }
+    add_rows([](const Variable& v, double) { return v.alpha; }, w_);
     balanced_w_ = w_;
-    for (index_t i = 0; i < n_; ++i) {
-      const Variable& v = variables_[at(i)];
-      const double change = balanced_[at(i)] - v.alpha;
-      if (change != 0.0) rows_.add(i, v.y * change, balanced_w_.data());
-    }
+    add_rows([](const Variable& v, double balanced) { return balanced - v.alpha; }, balanced_w_);
     if (squared(balanced_w_) == 0.0) {  // a cold start
       std::fill(decision_.begin(), decision_.end(), 0.0);
       return;
     }
-    for (index_t i = 0; i < n_; ++i) {
-      if (i % 256 == 0) run_.check();
-      decision_[at(i)] = rows_.dot(i, balanced_w_.data());
+    for (index_t group = 0; group < groups_.count(); ++group) {
+      if (group % 256 == 0) run_.check();
+      const index_t first = groups_.first(group), last = groups_.first(group + 1);
+      std::fill(decision_.begin() + first, decision_.begin() + last,
+                rows_.dot(first, balanced_w_.data()));
+    }
+  }
+
+  // w += sum_i y_i x_i times a value of the row, of its variable and its balanced alpha.
+  template <class Value>
+  void add_rows(const Value& value, std::vector<double>& w) {
+    for (index_t group = 0; group < groups_.count(); ++group) {
+      if (group % 256 == 0) run_.check();
+      const index_t first = groups_.first(group), last = groups_.first(group + 1);
+      double sum = 0.0;
+      for (index_t i = first; i < last; ++i)
+        sum += variables_[at(i)].y * value(variables_[at(i)], balanced_[at(i)]);
+      if (sum != 0.0) rows_.add(first, sum, w.data());
     }
   }
 
   // Rows that were dropped but violate the optimality conditions, for the intercept of the passes
   // or for the best one, are active again.
   void wake(double b) {
-    for (index_t i = 0; i < n_; ++i) {
-      if (!dropped_[at(i)]) continue;
-      Variable& v = variables_[at(i)];
-      const double error = v.y * decision_[at(i)] - v.goal;
-      v.gradient = error + v.y * b;
-      const double other = error + v.y * b_;
-      if (v.at_lower_bound() && std::min(v.gradient, other) >= 0.0) continue;
-      if (at_upper_bound(v) && std::max(v.gradient, other) <= 0.0) continue;
-      dropped_[at(i)] = 0;
-      active_.push_back(i);
+    for (index_t group = 0; group < groups_.count(); ++group) {
+      if (!dropped_[at(group)]) continue;
+      bool wanted = false;
+      for (index_t i = groups_.first(group); i < groups_.first(group + 1); ++i) {
+        Variable& v = variables_[at(i)];
+        const double error = v.y * decision_[at(i)] - v.goal;
+        v.gradient = error + v.y * b;
+        const double other = error + v.y * b_;
+        if (v.at_lower_bound() && std::min(v.gradient, other) >= 0.0) continue;
+        if (at_upper_bound(v) && std::max(v.gradient, other) <= 0.0) continue;
+        wanted = true;
+      }
+      if (!wanted) continue;
+      dropped_[at(group)] = 0;
+      active_.push_back(group);
     }
   }
 
@@ -338,7 +371,7 @@ class CoordinateSolver {
     target_ = budget_.tol;
     if (promising) target_ *= std::clamp(estimate_ / record.gap, 0.01, 0.9);
     next_check_ = std::max<index_t>(pass + 10, 2 * pass);
-    if (remaining(record) > worth_newton) {
+    if (passes_to_come(result_.history, budget_.tol) > worth_newton) {
       const double by_passes = (dual_ - last_dual_) / static_cast<double>(passes);
       const double before = dual_;
       const index_t iterations = newton();
@@ -351,17 +384,6 @@ class CoordinateSolver {
     last_dual_ = dual_;
     last_check_ = pass;
     changed_ = 0;
-  }
-
-  // Passes still to come, at the rate of those since the check before. (The first ones are faster
-  // than the rest, and tell little.)
-  double remaining(const RoundRecord& now) const {
-    const auto& history = result_.history;
-    if (now.iteration < 20 || history.size() < 2) return 0.0;
-    const RoundRecord& then = history[history.size() - 2];
-    const double passes = static_cast<double>(now.iteration - then.iteration);
-    const double rate = std::log(then.gap / now.gap) / passes;
-    return rate > 0.0 ? std::log(now.gap / budget_.tol) / rate : infinity;
   }
 
   // A Newton step from balanced_ in the face, cut at the bounds, if it raises the dual: then dual_
@@ -413,22 +435,11 @@ class CoordinateSolver {
     if (unbounded_) return "unbounded";
     if (stop) return "stopped";
     if (budget_.max_iter >= 0 && record.iteration >= budget_.max_iter) return "max_iter";
-    if (tired() || stalled(record)) return "stalled";
+    const bool idle = record.iteration > 0 && record.changed == 0;  // nothing moves any more
+    if (tired() || (idle && active_.size() == dropped_.size())) return "stalled";
+    if (has_stalled(result_.history)) return "stalled";
     if (out_of_time()) return "max_time";
     return "";
-  }
-
-  // Nothing moves any more; or, in the second half of a long run, neither the gap fell by a
-  // hundredth nor the dual rose by more than rounding. (The dual alone may still tell progress: with
-  // a large cost the primal shows it last.)
-  bool stalled(const RoundRecord& now) const {
-    if (now.iteration > 0 && now.changed == 0 && active_.size() == at(n_)) return true;
-    if (now.iteration < 1000) return false;
-    for (auto then = result_.history.rbegin(); then != result_.history.rend(); ++then)
-      if (then->iteration <= now.iteration / 2)
-        return !(now.gap < 0.99 * then->gap) &&
-               !(now.dual > then->dual + 1e-12 * std::abs(now.dual));
-    return false;
   }
 
   const Rows rows_;
@@ -439,6 +450,7 @@ class CoordinateSolver {
   const PNormHinge loss_;
   const CoordinateStep step_;
   const index_t n_;
+  const RowGroups groups_;
   // The iterate of the passes.
   std::vector<Variable> variables_;
   std::vector<double> w_;
@@ -449,7 +461,7 @@ class CoordinateSolver {
   double balanced_b_ = 0.0, dual_ = -infinity;
   double best_primal_ = infinity, best_dual_ = -infinity;
   double last_second_ = infinity;  // of the passes
-  // Shrinking.
+  // Shrinking, by groups.
   std::vector<index_t> active_;
   std::vector<char> dropped_;
   double drop_above_ = infinity, drop_below_ = -infinity;

@@ -17,6 +17,11 @@ struct alignas(64) Variable {
 
   bool at_lower_bound() const { return alpha == 0.0; }
   bool at_upper_bound() const { return alpha == cost; }  // set exactly by CoordinateStep
+  // Whether this is a row at 0 that has no slack where the other one, on the same features, has: the
+  // two sides of a tube.
+  bool is_other_side_of(const Variable& other) const {
+    return alpha == 0.0 && y != other.y && goal + other.goal <= 0.0;
+  }
 };
 
 // The maximiser of the dual over one variable: the root alpha >= 0 of Q alpha + slack_of(alpha) = c,

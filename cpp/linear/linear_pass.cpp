@@ -1,116 +1,18 @@
 #include "linear/linear_pass.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "linear/chunk_loops.hpp"
 
 namespace psvm {
 
 namespace {
 
-// Rows of a chunk: few enough that a chunk of rows and its state stay in the second-level cache,
+// Entries of the rows of a chunk: few enough that these and their state stay in the second-level cache,
 // many enough to pay for the calls.
-constexpr index_t max_chunk = 1024, cache_entries = 24 * 1024;
+constexpr index_t cache_entries = 24 * 1024;
 // Work, in entries of X, below which a thread costs more than it brings.
 constexpr double entries_per_thread = 300'000.0;
-
-// What the steps of one chunk share. Padded by a vector of rows that cost nothing.
-struct Scratch {
-  static constexpr index_t size = max_chunk + lanes<double>;
-  row_t rows[size], chosen[2][size];  // of features
-  double y[size], goal[size], cost[size], margin[size], centre[size], change[size];
-  double alpha[size], weight[size], loss[size], conjugate[size];
-  double before[size], linearised[size], coef[2][size];
-  const double* goals;  // y t of each row: `goal`, or `ones` in classification
-};
-
-// Kept, as passes over few rows would take less time than its memory.
-Scratch& scratch_of_this_thread() {
-  thread_local const auto scratch = std::make_unique_for_overwrite<Scratch>();
-  return *scratch;
-}
-
-constexpr auto ones = [] {
-  std::array<double, Scratch::size> values;
-  values.fill(1.0);
-  return values;
-}();
-
-struct ProxLoop {
-  template <class Arch, Exponent kind>
-  PSVM_INLINE static void loop(Scratch* s, index_t count, const Envelope* envelope) {
-    using V = Vec<double, Arch>;
-    for (index_t r = 0; r < count; r += width<V>) {
-      const V shortfall = load<V>(s->goals + r) - load<V>(s->margin + r);
-      const auto value =
-          prox_of<kind, V>(shortfall, load<V>(s->centre + r), load<V>(s->cost + r), *envelope);
-      store<V>(s->alpha + r, value.alpha);
-      store<V>(s->weight + r, value.weight);
-      store<V>(s->loss + r, value.loss);
-      store<V>(s->conjugate + r, value.conjugate);
-    }
-  }
-  template <class Arch>
-  PSVM_INLINE static void run(Scratch* s, index_t count, const Envelope* envelope) {
-    switch (exponent_of(envelope->p)) {
-      case Exponent::one: return loop<Arch, Exponent::one>(s, count, envelope);
-      case Exponent::one_and_a_half:
-        return loop<Arch, Exponent::one_and_a_half>(s, count, envelope);
-      case Exponent::below_two: return loop<Arch, Exponent::below_two>(s, count, envelope);
-      case Exponent::two: return loop<Arch, Exponent::two>(s, count, envelope);
-      case Exponent::three: return loop<Arch, Exponent::three>(s, count, envelope);
-      case Exponent::above_two: return loop<Arch, Exponent::above_two>(s, count, envelope);
-    }
-  }
-};
-
-// out = p cost xi^(p-1) at the margins (p > 1), and conjugates of the given alpha.
-struct SlackAlphaLoop {
-  template <class Arch>
-  PSVM_INLINE static void run(Scratch* s, index_t count, double p) {
-    using V = Vec<double, Arch>;
-    for (index_t r = 0; r < count; r += width<V>) {
-      const V xi = vmax<V>(load<V>(s->goals + r) - load<V>(s->margin + r), V{});
-      store<V>(s->centre + r, p * load<V>(s->cost + r) * power_of<V>(xi, p - 1.0));
-    }
-  }
-};
-struct ConjugateLoop {
-  template <class Arch>
-  PSVM_INLINE static void run(const double* alpha, const double* cost, index_t count, double p,
-                              double* out) {
-    using V = Vec<double, Arch>;
-    for (index_t r = 0; r < count; r += width<V>) {
-      const V a = load<V>(alpha + r);
-      const V slack = power_of<V>(a / (p * load<V>(cost + r)), 1.0 / (p - 1.0));
-      store<V>(out + r, a > 0.0 ? a * slack * ((p - 1.0) / p) : V{});
-    }
-  }
-};
-
-struct ChunkSums {
-  double loss, moved, slope, weight, active, smallest_margin;
-};
-struct SumLoop {
-  template <class Arch>
-  PSVM_INLINE static void run(const Scratch* s, index_t count, ChunkSums* sums) {
-    using V = Vec<double, Arch>;
-    V loss{}, moved{}, slope{}, weight{}, active{}, smallest = broadcast<V>(infinity);
-    for (index_t r = 0; r < count; r += width<V>) {
-      const V alpha = load<V>(s->alpha + r), w = load<V>(s->weight + r);
-      const V step = alpha - load<V>(s->centre + r), margin = load<V>(s->margin + r);
-      loss += load<V>(s->loss + r);
-      moved += step * step;
-      slope += alpha * load<V>(s->change + r);
-      weight += w;
-      active += choose<V>(greater<V>(w, V{}), broadcast<V>(1.0), V{});
-      smallest = vmin<V>(margin, smallest);
-    }
-    *sums = {sum_of<V>(loss),   sum_of<V>(moved),  sum_of<V>(slope),
-             sum_of<V>(weight), sum_of<V>(active), infinity};
-    for (int k = 0; k < width<V>; ++k)
-      sums->smallest_margin = std::min(sums->smallest_margin, smallest[k]);
-  }
-};
 
 class Chunk {
  public:
@@ -128,7 +30,10 @@ class Chunk {
     if (order.kind != PassKind::begin) compare(order, sums);
     set_centre(order);
     pad();
-    on_this_cpu<ProxLoop, Scratch*, index_t, const Envelope*>(&s_, count_, &order.envelope);
+    if (order.centre == Centre::band)
+      cross_band(order.envelope);
+    else
+      on_this_cpu<ProxLoop, Scratch*, index_t, const Envelope*>(&s_, count_, &order.envelope);
     sum_up(order, sums);
     if (order.kind == PassKind::probe) return;
     Share& share = *order.share;
@@ -156,8 +61,16 @@ class Chunk {
     s_.goals = block.target ? s_.goal : ones.data();
     if (block.target)
       for (index_t r = 0; r < count_; ++r) s_.goal[r] = s_.y[r] * block.target[s_.rows[r]];
-    if (block.feature_row)
-      for (index_t r = 0; r < count_; ++r) s_.rows[r] = block.feature_row[s_.rows[r]];
+    shares_features_ = block.feature_row != nullptr;
+    if (!shares_features_) return;
+    distinct_ = 0;
+    for (index_t r = 0; r < count_; ++r) {
+      const row_t own = block.feature_row[s_.rows[r]];
+      // They are ascending.
+      if (r == 0 || own != s_.rows[r - 1]) s_.distinct[distinct_++] = own;
+      s_.rows[r] = own;
+      s_.place[r] = static_cast<row_t>(distinct_ - 1);
+    }
   }
 
   // Rows beyond the chunk, up to a whole vector, are outside the margin.
@@ -170,8 +83,27 @@ class Chunk {
   }
 
   void products(const PassOrder& order, double* out) {
-    rows_.dots(s_.rows, count_, order.direction.data(), out);
+    const double* w = order.direction.data();
+    if (shares_features_) {
+      rows_.dots(s_.distinct, distinct_, w, s_.shared[0]);
+      spread(s_.shared[0], out);
+    } else {
+      rows_.dots(s_.rows, count_, w, out);
+    }
     for (index_t r = 0; r < count_; ++r) out[r] = s_.y[r] * (out[r] + order.b);
+  }
+
+  void product_errors(const PassOrder& order, double* errors, double* squared_norms) {
+    const double* w = order.direction.data();
+    if (!shares_features_) return rows_.dot_errors(s_.rows, count_, w, errors, squared_norms);
+    rows_.dot_errors(s_.distinct, distinct_, w, s_.shared[0], s_.shared[1]);
+    spread(s_.shared[0], errors);
+    spread(s_.shared[1], squared_norms);
+  }
+
+  // Values of the distinct features as those of the rows.
+  void spread(const double* values, double* out) const {
+    for (index_t r = 0; r < count_; ++r) out[r] = values[s_.place[r]];
   }
 
   // Margins at which the prox is taken, and the change along the direction.
@@ -226,6 +158,7 @@ class Chunk {
       case Centre::keep: std::copy_n(centre, count_, s_.centre); return;
       case Centre::alpha: std::copy_n(share.alpha.get() + begin_, count_, s_.centre); break;
       case Centre::zero: std::fill_n(s_.centre, count_, 0.0); break;
+      case Centre::band:
       case Centre::half_cost:
         for (index_t r = 0; r < count_; ++r) s_.centre[r] = 0.5 * s_.cost[r];
         break;
@@ -237,6 +170,18 @@ class Chunk {
     std::copy_n(s_.centre, count_, centre);
   }
 
+  // In place of the prox: the same band for rows of any cost.
+  void cross_band(const Envelope& envelope) {
+    for (index_t r = 0; r < count_ + lanes<double>; ++r) {
+      const double short_of = s_.goals[r] - s_.margin[r];
+      const double part = std::clamp(0.5 + 0.5 * envelope.sigma * short_of, 0.0, 1.0);
+      s_.alpha[r] = part * s_.cost[r];
+      s_.weight[r] = part > 0.0 && part < 1.0 ? 1.0 : 0.0;
+      s_.loss[r] = short_of > 0.0 ? s_.cost[r] * short_of : 0.0;
+      s_.conjugate[r] = 0.0;
+    }
+  }
+
   void sum_up(const PassOrder& order, PassSums& sums) {
     ChunkSums chunk;
     on_this_cpu<SumLoop, const Scratch*, index_t, ChunkSums*>(&s_, count_, &chunk);
@@ -245,11 +190,7 @@ class Chunk {
     sums.slope += chunk.slope;
     sums.weight += chunk.weight;
     sums.active += static_cast<index_t>(chunk.active);
-    if (s_.goals == s_.goal) {
-      for (index_t r = 0; r < count_; ++r) meet(s_.margin[r] + (1.0 - s_.goal[r]), sums);
-    } else {
-      meet(chunk.smallest_margin, sums);
-    }
+    meet(chunk.smallest_margin, sums);
   }
 
   static void meet(double margin, PassSums& sums) {
@@ -281,8 +222,17 @@ class Chunk {
     sums.alpha[1] += of_plus;
     sums.conjugate[0] += minus;
     sums.conjugate[1] += plus;
-    if (s_.goals == s_.goal)
-      for (index_t r = 0; r < count_; ++r) sums.linear[s_.y[r] > 0.0] += alpha[r] * s_.goal[r];
+    if (s_.goals == s_.goal) {
+      double linear_plus = 0.0, linear_minus = 0.0;
+      for (index_t r = 0; r < count_; ++r) {
+        const double term = alpha[r] * s_.goal[r];
+        const bool positive = s_.y[r] > 0.0;
+        linear_plus += positive ? term : 0.0;
+        linear_minus += positive ? 0.0 : term;
+      }
+      sums.linear[0] += linear_minus;
+      sums.linear[1] += linear_plus;
+    }
     for (int c = 0; c < 2; ++c)
       rows_.add(s_.chosen[c], chosen[c], s_.coef[c], sums.image[c].data());
   }
@@ -292,7 +242,7 @@ class Chunk {
     products(order, s_.margin);
     std::copy_n(order.share->best.get() + begin_, count_, s_.alpha);
     conjugates(order, s_.alpha);
-    rows_.dot_errors(s_.rows, count_, order.direction.data(), s_.before, s_.weight);
+    product_errors(order, s_.before, s_.weight);
     const PNormHinge hinge(p);
     // Sums of their own: fewer additions one after the other round less.
     double loss = 0.0, terms = 0.0, rounding = 0.0, reach = 0.0, pull = 0.0;
@@ -340,7 +290,8 @@ class Chunk {
 
   const LinearRows& rows_;
   Scratch& s_;
-  index_t begin_ = 0, count_ = 0;
+  index_t begin_ = 0, count_ = 0, distinct_ = 0;
+  bool shares_features_ = false;
 };
 
 index_t chunk_rows(const LinearRows& rows) {
@@ -410,7 +361,12 @@ void for_active(const Share& share, index_t begin, index_t end, index_t chunk, c
   for (index_t k = share.position_of(begin); k < last; ++k) {
     const double weight = share.weight[static_cast<std::size_t>(k)];
     if (weight <= 0.0) continue;
-    rows.push_back(share.feature_row(k));
+    const row_t row = share.feature_row(k);
+    if (!rows.empty() && rows.back() == row) {  // two rows on the same features are one
+      weights.back() += weight;
+      continue;
+    }
+    rows.push_back(row);
     weights.push_back(weight);
     if (static_cast<index_t>(rows.size()) == chunk) {
       body(rows.data(), weights.data(), chunk);
@@ -430,8 +386,11 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
       order.share->linearised.reset(new double[static_cast<std::size_t>(order.share->count())]);
   const index_t chunk = chunk_rows(rows);
   double work = 0.0;
-  for (const PassOrder& order : orders)
-    work += static_cast<double>(order.share->count()) * (rows.entries() + 8.0);
+  for (const PassOrder& order : orders) {
+    const index_t count = order.share->count();  // rows may share features
+    work += static_cast<double>(std::min(count, rows.size())) * rows.entries() +
+            static_cast<double>(count) * 8.0;
+  }
   std::vector<std::vector<PassSums>> partial(static_cast<std::size_t>(run.threads()));
   const index_t parts = in_parts(rows, work, run, [&](index_t part, index_t begin, index_t end) {
     auto& sums = partial[static_cast<std::size_t>(part)];

@@ -19,7 +19,9 @@ enum class PassKind {
   certify,  // at margin y (<direction, x> + b) with the best alpha; nothing is kept
   curve,    // sum of W r <r, direction>, r = y [x, 1]; nothing is kept
 };
-enum class Centre { keep, alpha, half_cost, slack, zero };
+// How the centre is set; with `band` (p = 1) there is no prox, but alpha goes from 0 to the cost as the
+// margin goes from 1 / sigma above the goal to as much below it, and W = 1 inside.
+enum class Centre { keep, alpha, half_cost, slack, zero, band };
 
 struct PassOrder {
   Share* share = nullptr;

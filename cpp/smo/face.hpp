@@ -26,19 +26,21 @@
 #include "base/cholesky.hpp"
 #include "loss/intercept.hpp"
 #include "smo/block_smo.hpp"
+#include "smo/places.hpp"
 #include "smo/row_states.hpp"
 
 namespace psvm {
 
 class Face {
  public:
-  // `gram` is the positive semidefinite kernel matrix of the block's variables, without the phantom.
-  Face(const PNormHinge& loss, const DualRows& rows, const Block<double>& block, bool fit_intercept,
-       RunControl& run)
+  // The block's Gram matrix is the positive semidefinite one of all places of rows.
+  Face(const PNormHinge& loss, const DualRows& rows, Places& places, const Block<double>& block,
+       bool fit_intercept, RunControl& run)
       : loss_(loss),
         rows_(rows),
+        places_(places),
         block_(block),
-        n_(block.size - (block.phantom ? 1 : 0)),
+        n_(places.rows()),
         fit_intercept_(fit_intercept),
         run_(run),
         decision_(at(n_)),
@@ -56,20 +58,25 @@ class Face {
 
  private:
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-  double gram(index_t i, index_t j) const { return block_.gram[at(i * block_.stride + j)]; }
+  const double* gram_row(index_t i) const {
+    return block_.gram.data() + places_.of(i) * block_.stride;
+  }
   double highest(index_t i) const { return loss_.bounded() ? rows_.cost[i] : infinity; }
 
   // decision = K coef
   void decide() {
+    const std::vector<double>& coef = places_.sum(coef_);
+    const index_t n = places_.size();
     std::vector<const double*> vectors;
     std::vector<double> factors;
-    for (index_t i = 0; i < n_; ++i)
-      if (coef_[at(i)] != 0.0) {
+    for (index_t i = 0; i < n; ++i)
+      if (coef[at(i)] != 0.0) {
         vectors.push_back(block_.gram.data() + i * block_.stride);
-        factors.push_back(coef_[at(i)]);
+        factors.push_back(coef[at(i)]);
       }
-    std::fill(decision_.begin(), decision_.end(), 0.0);
-    apply_stored<double>(vectors, factors.data(), n_, decision_.data(), run_);
+    decision_.assign(at(n), 0.0);
+    apply_stored<double>(vectors, factors.data(), n, decision_.data(), run_);
+    if (places_.shared()) decision_ = places_.spread(decision_);
   }
 
   // --- p <= 2 ------------------------------------------------------------------------------------
@@ -99,6 +106,10 @@ class Face {
         if (stopped && room_[k] <= share) {
           alpha[at(i)] = direction_[k] > 0.0 ? top : 0.0;
           is_free[at(i)] = 0;
+          const index_t other = direction_[k] < 0.0 ? counterpart(i) : -1;
+          if (other < 0) continue;
+          alpha[at(other)] = std::clamp(-before - share * direction_[k], 0.0, highest(other));
+          is_free[at(other)] = alpha[at(other)] < highest(other);
         }
       }
       miss(alpha);
@@ -116,6 +127,8 @@ class Face {
         if (is_free[at(i)]) {
           most = std::max(most, std::abs(off));
         } else if (alpha[at(i)] > 0.0 ? off < -least : off > least) {
+          const index_t other = counterpart(i);
+          if (other >= 0 && (is_free[at(other)] || alpha[at(other)] > 0.0)) continue;  // 0 first
           is_free[at(i)] = 1;
           wrong = true;
         }
@@ -133,13 +146,24 @@ class Face {
     return false;
   }
 
+  // The row of the same kernel row, of the other sign and the same target, that takes on what would
+  // fall below 0 (regression without epsilon: most rows would leave and join again in turns); or -1.
+  index_t counterpart(index_t i) const {
+    index_t found = -1;
+    if (!places_.shared()) return found;
+    places_.for_rows_at(places_.of(i), [&](index_t j) {
+      if (rows_.y[j] != rows_.y[i] && rows_.target[j] == rows_.target[i]) found = j;
+    });
+    return found;
+  }
+
   // What is rounding of a margin: some last digits of it, and of the sum that it is.
   double rounded(const std::vector<double>& alpha, double b) const {
     double size = 1.0, total = 0.0, largest = 0.0;
     for (index_t i = 0; i < n_; ++i) {
       size = std::max(size, 1.0 + std::abs(decision_[at(i)] + b));
       total += alpha[at(i)];
-      largest = std::max(largest, std::abs(block_.diagonal[at(i)]));
+      largest = std::max(largest, std::abs(block_.diagonal[at(places_.of(i))]));
     }
     return rounding * size + 4.0 * std::numeric_limits<double>::epsilon() * largest * total;
   }
@@ -155,8 +179,13 @@ class Face {
 
   void gather(const std::vector<char>& chosen) {
     free_.clear();
+    free_places_.clear();
     for (index_t i = 0; i < n_; ++i)
-      if (chosen[at(i)]) free_.push_back(i);
+      if (chosen[at(i)]) add_free(i);
+  }
+  void add_free(index_t i) {
+    free_.push_back(i);
+    free_places_.push_back(places_.of(i));
   }
 
   bool factor_face(const std::vector<double>& alpha) {
@@ -165,8 +194,9 @@ class Face {
     for (index_t k = 0; k < size; ++k) {
       const index_t i = free_[at(k)];
       double* out = system_.row(k);
-      const double y = rows_.y[i];
-      for (index_t l = 0; l <= k; ++l) out[l] = y * rows_.y[free_[at(l)]] * gram(i, free_[at(l)]);
+      const double *entries = gram_row(i), y = rows_.y[i];
+      for (index_t l = 0; l <= k; ++l)
+        out[l] = y * rows_.y[free_[at(l)]] * entries[free_places_[at(l)]];
       out[k] += slack_slope(alpha[at(i)], rows_.cost[i]);
     }
     if (!system_.factor(degenerate, &held_)) return false;
@@ -192,10 +222,10 @@ class Face {
     }
     if (worst == free_.size()) return false;
     const index_t j = free_[worst];
-    const double y = rows_.y[j];
+    const double *entries = gram_row(j), y = rows_.y[j];
     std::vector<double> column(free_.size());
     for (std::size_t k = 0; k < free_.size(); ++k)
-      column[k] = y * rows_.y[free_[k]] * gram(free_[k], j);
+      column[k] = y * rows_.y[free_[k]] * entries[free_places_[k]];
     for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] = -column[k];
     system_.solve(direction_.data());
     double weight = 0.0, missed = y, shift = 0.0;
@@ -337,6 +367,7 @@ class Face {
   bool slack_step(const std::vector<double>& decision, double b, double& new_b) {
     const double p = loss_.p;
     free_.clear();
+    free_places_.clear();
     scale_.clear();
     direction_.clear();
     for (index_t i = 0; i < n_; ++i) {
@@ -344,7 +375,7 @@ class Face {
       if (!(xi > 0.0)) continue;
       const double root = std::sqrt((p - 1.0) * loss_.alpha_of(xi, rows_.cost[i]) / xi);
       if (!std::isfinite(root)) return false;
-      free_.push_back(i);
+      add_free(i);
       scale_.push_back(root);
       direction_.push_back(root * (rows_.target[i] - rows_.y[i] * xi * ((p - 2.0) / (p - 1.0))));
     }
@@ -353,8 +384,9 @@ class Face {
     system_.resize(size);
     for (index_t k = 0; k < size; ++k) {
       double* out = system_.row(k);
+      const double* entries = gram_row(free_[at(k)]);
       for (index_t l = 0; l <= k; ++l)
-        out[l] = scale_[at(k)] * scale_[at(l)] * gram(free_[at(k)], free_[at(l)]);
+        out[l] = scale_[at(k)] * scale_[at(l)] * entries[free_places_[at(l)]];
       out[k] += 1.0;
       if (!std::isfinite(out[k])) return false;
     }
@@ -387,12 +419,14 @@ class Face {
 
   const PNormHinge& loss_;
   const DualRows& rows_;
+  Places& places_;
   const Block<double>& block_;
   const index_t n_;
   const bool fit_intercept_;
   RunControl& run_;
   Cholesky system_;
-  std::vector<index_t> free_, held_;  // held: places among the free
+  std::vector<index_t> free_, free_places_;  // and their places in the matrix
+  std::vector<index_t> held_;                // numbers among the free
   std::vector<double> decision_, short_, coef_, direction_, along_, room_, scale_;
 };
 

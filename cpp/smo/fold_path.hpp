@@ -1,4 +1,4 @@
-// One binary problem of one cross-validation split, solved for many (p, C) on a shared kernel.
+// One problem of one cross-validation split, solved for many (p, C, epsilon) on a shared kernel.
 #pragma once
 
 #include <cstdint>
@@ -6,23 +6,25 @@
 #include <vector>
 
 #include "smo/fold_values.hpp"
+#include "smo/row_states.hpp"
 
 namespace psvm {
 
 template <class T>
 struct FoldProblem {
   FoldKernel<T> kernel;
-  FoldRows train;      // rows with a dual variable: their decision values follow every round
-  const double* y;     // their labels, -1 or +1
-  const double* cost;  // their cost at C = 1, > 0
-  FoldRows held_out;   // rows whose decision values are wanted at the end of every cell
+  FoldRows train;  // rows with dual variables: their decision values follow every round
+  DualRows
+      dual;  // one per training row, or see `place`; targets are those at epsilon = 0, costs at C = 1
+  Rows place;  // which training row each dual row belongs to; empty: each to its own, in order
+  FoldRows held_out;  // rows whose decision values are wanted at the end of every cell
   bool fit_intercept;
 };
 
 struct PathCell {
   double p, C;
-  const double* start =
-      nullptr;  // alpha to start from, of the training rows; null: the last cell's
+  double epsilon = 0.0;           // targets are moved against their sign by it: t - y epsilon
+  const double* start = nullptr;  // alpha to start from, of the dual rows; null: the last cell's
 };
 
 // When a cell is solved: at the relative gap `tol`, after so many rounds more; and whether its alpha is
@@ -47,11 +49,11 @@ struct FoldPathResult {
   std::vector<CellOutcome> cells;      // fewer than asked for if the run was cancelled
   std::vector<double> decision;        // cells x held_out, the intercept included
   std::vector<std::uint8_t> supports;  // cells x train: 1 for a support vector
-  std::vector<double> alpha;           // cells x train, if wanted
+  std::vector<double> alpha;           // cells x dual rows, if wanted
 };
 
 // Solves the cells in their order, each from its start or from the solution of the one before. Cells of
-// one p should stand together, C rising. `on_cells` hears of finished cells, how many, at most every
+// one p should stand together, C rising, and begin at the same C and epsilon. `on_cells` hears of finished cells, how many, at most every
 // 50 ms and at the end: in Python each call waits for the interpreter.
 template <class T>
 FoldPathResult solve_fold_path(const FoldProblem<T>& problem, const std::vector<PathCell>& cells,

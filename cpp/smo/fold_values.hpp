@@ -1,4 +1,4 @@
-// Decision values of the training rows of one binary problem of one split.
+// Decision values of the training rows of one problem of one split.
 //
 // The kernel matrix is stored, shared by all splits, problems and cells of a search, and its rows are
 // read; or nothing is stored and its entries are computed from points, where that is no slower.
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel/kernel_rows.hpp"
+#include "smo/places.hpp"
 
 namespace psvm {
 
@@ -47,13 +48,14 @@ class FoldValues {
   // The coefficients that the values belong to.
   const std::vector<double>& coef() const { return coef_; }
 
-  // All values in the order of the rows.
-  void copy(std::vector<double>& out) const {
-    if (!kernel_.gram) {
+  // The values of all rows that have a place among these.
+  void copy(const Places& places, std::vector<double>& out) const {
+    if (!kernel_.gram && !places.shared()) {
       out = values_;
       return;
     }
-    for (std::size_t k = 0; k < train_.rows.size(); ++k) out[k] = values_[at(train_.rows[k])];
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = (*this)[at(places.of(static_cast<index_t>(i)))];
   }
 
   void multiply(double t) {

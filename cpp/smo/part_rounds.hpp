@@ -39,7 +39,10 @@ class PartRounds {
     const DecisionValues<T>& decision = whole_.decision();
     const KernelRows<T>& kernel = whole_.kernel();
     if (rows.hard_margin() || !kernel.points() || no_memory_) return false;
-    if (whole_.size() <= whole_.block_size()) return false;
+    if (whole_.variables() <= whole_.block_size()) return false;
+    // Kernel rows with many targets each hear of every change for little (28,155 targets on 894: three
+    // times as fast without a part).
+    if (4 * decision.size() <= whole_.variables()) return false;
     const double members = static_cast<double>(2 * least_violators + rows.free());
     const double applications = static_cast<double>(whole_.total_changed()) /
                                 static_cast<double>(std::max<index_t>(rows.support(), 1));

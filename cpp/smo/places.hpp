@@ -25,6 +25,8 @@ class Places {
   }
 
   bool shared() const { return !place_.empty(); }
+  // Kernel rows, and rows.
+  index_t size() const { return places_; }
   index_t rows() const { return shared() ? static_cast<index_t>(place_.size()) : places_; }
   index_t of(index_t row) const { return shared() ? place_[at(row)] : row; }
 

@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "smo/face.hpp"
 #include "smo/round.hpp"
+#include "smo/variables.hpp"
 
 namespace psvm {
 namespace {
@@ -114,12 +116,15 @@ class WholeSolver {
 
   WholeOutcome solve(const WholeProblem& problem, const Heard& on_round, double* alpha,
                      double* decision) {
-    const index_t n = problem.size;
-    alpha_.assign(problem.start, problem.start + n);
+    alpha_.assign(problem.start, problem.start + problem.size);
     // Where digits count, intercepts do.
     Round<double> round(goal_.fit_intercept, 0.0, goal_.tol * (goal_.polish ? 1e-6 : 1.0));
     round.start(loss_, problem.rows, alpha_);
-    fill(problem, round.block());
+    index_t columns = 0;
+    for (const int s : problem.segments) columns += kernel_.length(s);
+    variables_.emplace(problem.rows, problem.kernel_row, columns);
+    fill(problem, columns, round.block());
+    const index_t n = variables_->size();
     WholeOutcome outcome;
     double aim = 0.99 * goal_.tol;
     const index_t most = goal_.max_steps * n;
@@ -163,22 +168,20 @@ class WholeSolver {
     if (on_round) on_round(true, outcome.history.back());
   }
 
-  // The kernel matrix, from each entry computed once.
-  void fill(const WholeProblem& problem, Block<double>& block) {
-    const index_t n = problem.size;
+  // The kernel matrix of the variables, from each entry computed once.
+  void fill(const WholeProblem& problem, index_t columns, Block<double>& block) {
+    const index_t n = variables_->size();
     block.resize(n, !goal_.fit_intercept);
     double* gram = block.gram.data();
-    if (problem.kernel_row.empty()) {
+    if (variables_->are_kernel_rows(columns)) {
       fill_columns(problem, gram, block.stride);
     } else {
-      index_t columns = 0;
-      for (const int s : problem.segments) columns += kernel_.length(s);
       std::vector<double> entries(at(columns * columns));
       fill_columns(problem, entries.data(), columns);
       for (index_t i = 0; i < n; ++i)
         for (index_t j = 0; j < n; ++j)
           gram[i * block.stride + j] =
-              entries[at(problem.kernel_row[at(i)] * columns + problem.kernel_row[at(j)])];
+              entries[at(variables_->kernel_row(i) * columns + variables_->kernel_row(j))];
     }
     for (index_t i = 0; i < n; ++i) block.diagonal[at(i)] = gram[i * block.stride + i];
   }
@@ -197,24 +200,26 @@ class WholeSolver {
   }
 
   // decision = K coef
-  void decide(const Block<double>& block, const std::vector<double>& coef, index_t n) {
+  void decide(const Block<double>& block, const std::vector<double>& coef) {
+    Places& rows = variables_->rows();
+    const std::vector<double>& sums = rows.sum(coef);
+    const index_t n = variables_->size();
     vectors_.clear();
     factors_.clear();
     for (index_t i = 0; i < n; ++i)
-      if (coef[at(i)] != 0.0) {
+      if (sums[at(i)] != 0.0) {
         vectors_.push_back(block.gram.data() + i * block.stride);
-        factors_.push_back(coef[at(i)]);
+        factors_.push_back(sums[at(i)]);
       }
     decision_.assign(at(n), 0.0);
     apply_stored<double>(vectors_, factors_.data(), n, decision_.data(), run_);
+    if (rows.shared()) decision_ = rows.spread(decision_);
   }
 
   // Rounds of them until the gap is `aim`, or no more are worth it. False if they do not get there; if
   // they led nowhere, there is no history of them either.
   bool pair_steps(Round<double>& round, double aim, const Heard& on_round, WholeOutcome& outcome) {
-    const auto n = static_cast<index_t>(alpha_.size());
-    std::vector<index_t> every(alpha_.size());
-    std::iota(every.begin(), every.end(), index_t(0));
+    asking_.resize(at(variables_->size()));
     Outlook outlook(aim, 10, 100);
     double best = infinity;
     index_t changed = 0;
@@ -223,7 +228,7 @@ class WholeSolver {
       return false;
     };
     for (int idle = 0;; ++outcome.rounds) {
-      decide(round.block(), round.rows().coef(), n);
+      decide(round.block(), round.rows().coef());
       const Proof proof = round.certify(decision_);
       outcome.intercept = round.intercept();
       if (!std::isfinite(proof.dual) || proof.dual > 1.01 * round.primal_at_zero())
@@ -239,7 +244,9 @@ class WholeSolver {
       idle = proof.gap < 0.999 * best ? 0 : idle + 1;
       best = std::min(best, proof.gap);
       if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return false;
-      const BlockChanges changes = round.solve(every, run_);
+      for (index_t v = 0; v < variables_->size(); ++v)
+        asking_[at(v)] = variables_->asking(v, round.rows(), round.intercept());
+      const BlockChanges changes = round.solve(asking_, run_);
       outcome.indefinite = outcome.indefinite || changes.indefinite;
       changed = static_cast<index_t>(changes.places.size());
       if (changes.unbounded) return nowhere();
@@ -254,7 +261,7 @@ class WholeSolver {
     alpha_ = round.rows().alphas();
     certify(problem, round.block(), outcome);
     if (outcome.gap <= 0.01 * optimal(problem, outcome)) return true;
-    Face face(loss_, problem.rows, round.block(), goal_.fit_intercept, run_);
+    Face face(loss_, problem.rows, variables_->rows(), round.block(), goal_.fit_intercept, run_);
     if (!(from_afar ? face.solve_from_afar(alpha_) : face.solve(alpha_))) return false;
     balance(problem, alpha_);
     certify(problem, round.block(), outcome);
@@ -297,7 +304,7 @@ class WholeSolver {
       total.add(alpha_[i]);
       excess.add(coef_[i]);
     }
-    decide(block, coef_, static_cast<index_t>(n));
+    decide(block, coef_);
     double b = 0.0, largest = 0.0;
     for (const double value : decision_) largest = std::max(largest, std::abs(value));
     if (goal_.fit_intercept)
@@ -366,6 +373,8 @@ class WholeSolver {
   const PNormHinge loss_;
   RunControl& run_;
   InterceptSearch intercepts_;
+  std::optional<Variables> variables_;
+  std::vector<index_t> asking_;  // of each variable, the row that takes steps
   std::vector<double> alpha_, coef_, decision_, factors_;
   std::vector<const double*> vectors_;
 };

@@ -14,6 +14,7 @@
 #include "smo/places.hpp"
 #include "smo/round.hpp"
 #include "smo/sizes.hpp"
+#include "smo/variables.hpp"
 #include "smo/violators.hpp"
 #include "smo/working_set.hpp"
 
@@ -29,7 +30,8 @@ class WorkingSetRounds {
         run_(run),
         decision_(kernel, cache, problem.segments),
         places_(problem.kernel_row, decision_.size()),
-        n_(places_.rows()),
+        variables_(problem.rows, problem.kernel_row, decision_.size()),
+        n_(variables_.size()),
         usual_block_(usual_block(kernel.work_per_entry(), n_, problem.p)),
         block_size_(std::min(usual_block_, first_block)),
         round_(problem.fit_intercept, problem.balance, tol),
@@ -45,7 +47,8 @@ class WorkingSetRounds {
     }
   }
 
-  index_t size() const { return n_; }
+  index_t size() const { return places_.rows(); }
+  index_t variables() const { return n_; }
   const KernelRows<T>& kernel() const { return kernel_; }
   const PNormHinge& loss() const { return loss_; }
   DecisionValues<T>& decision() { return decision_; }
@@ -110,34 +113,43 @@ class WorkingSetRounds {
       std::iota(chosen.begin(), chosen.end(), index_t(0));
       return members_.choose(chosen, in_block_);
     }
-    const auto taken = [&](index_t i) { return in_block_[at(i)] != 0; };
-    const auto take = [&](index_t i) {
-      if (taken(i)) return;
-      in_block_[at(i)] = 1;
-      chosen.push_back(i);
+    const auto taken = [&](index_t i) { return in_block_[at(variables_.rows().of(i))] != 0; };
+    const auto take_variable = [&](index_t v) {
+      if (in_block_[at(v)]) return;
+      in_block_[at(v)] = 1;
+      chosen.push_back(v);
     };
+    const auto take = [&](index_t i) { take_variable(variables_.rows().of(i)); };
     // Half of the last block stays, free variables first; two thirds for p > 1, where nearly all are
     // free and take longer to settle (0.6 and 0.75: up to 1.3 times faster; 0.25: 1.6 times slower).
     const index_t stay = loss_.bounded() ? capacity / 2 : 2 * capacity / 3;
     std::vector<index_t> last = members_.rows();
     std::sort(last.begin(), last.end());
     for (const bool free : {true, false})
-      for (const index_t i : last)
-        if (static_cast<index_t>(chosen.size()) < stay && rows().is_free(at(i)) == free &&
-            !is_stale(i))
-          take(i);
+      for (const index_t v : last)
+        if (static_cast<index_t>(chosen.size()) < stay && has_free(v) == free &&
+            !decision_.is_stale(at(variables_.kernel_row(v))))
+          take_variable(v);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
     take_worst(true, room / 2, first, taken, take);
     take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
-    for (const index_t i : chosen) in_block_[at(i)] = 0;
+    for (const index_t v : chosen) in_block_[at(v)] = 0;
     std::sort(chosen.begin(), chosen.end());
     members_.choose(chosen, in_block_);
+  }
+
+  bool has_free(index_t v) const {
+    bool found = false;
+    variables_.rows().for_rows_at(v, [&](index_t i) { found = found || rows().is_free(at(i)); });
+    return found;
   }
 
   // --- 3. solve and 4. apply -------------------------------------------------------------------
 
   index_t solve() {
-    const auto kernel_row = [&](index_t i) { return decision_.kernel_row(places_.of(i)); };
+    const auto kernel_row = [&](index_t v) {
+      return decision_.kernel_row(variables_.kernel_row(v));
+    };
     const bool whole_rows = wants_whole_rows();
     const auto between = [&](Rows rows, Rows columns, T* out, index_t stride) {
       if (whole_rows)
@@ -146,12 +158,12 @@ class WorkingSetRounds {
         kernel_.between(rows, columns, out, stride, run_);
     };
     members_.update(round_.block(), !round_.fit_intercept(), kernel_row, between, run_);
-    const BlockChanges changes = round_.solve(members_.rows(), run_);
+    const BlockChanges changes = round_.solve(asking_rows(), run_);
     indefinite_ |= changes.indefinite;
     unbounded_ |= changes.unbounded;
     count_joined(changes);
     std::vector<index_t> changed;
-    for (const index_t place : changes.places) changed.push_back(members_.rows()[at(place)]);
+    for (const index_t place : changes.places) changed.push_back(asking_[at(place)]);
     last_steps_ = changes.steps;
     last_changed_ = static_cast<index_t>(changed.size());
     decision_.change(places_.of(std::move(changed)), places_.sum(rows().coef()), run_);
@@ -159,12 +171,20 @@ class WorkingSetRounds {
     return last_changed_;
   }
 
+  // The rows of the members that take steps.
+  const std::vector<index_t>& asking_rows() {
+    asking_.clear();
+    for (const index_t v : members_.rows())
+      asking_.push_back(variables_.asking(v, rows(), round_.intercept()));
+    return asking_;
+  }
+
   // Whether the rows of the members that join are computed as a whole, before the block is solved: they
   // will be needed if the variables change. Where nearly all do (narrow kernels, several classes), the
   // entries of the block are then picked, not computed (gamma x 10: usps 1.3, mnist 1.5 times faster).
   bool wants_whole_rows() const {
     const auto joined = static_cast<index_t>(members_.joined().size());
-    const double wasted = (1.0 - joined_changes_) * static_cast<double>(n_);
+    const double wasted = (1.0 - joined_changes_) * static_cast<double>(decision_.size());
     return wasted < static_cast<double>(members_.size()) && decision_.can_keep(joined);
   }
   void count_joined(const BlockChanges& changes) {
@@ -181,13 +201,15 @@ class WorkingSetRounds {
   RunControl& run_;
   DecisionValues<T> decision_;
   Places places_;
-  const index_t n_;
+  Variables variables_;
+  const index_t n_;  // variables
   const index_t usual_block_;
   index_t block_size_;
   Round<T> round_;
   Violators violators_;
   BlockMembers<T> members_;
-  std::vector<char> in_block_;
+  std::vector<char> in_block_;   // by variable
+  std::vector<index_t> asking_;  // rows of the members
   bool indefinite_ = false, unbounded_ = false;
   index_t total_changed_ = 0, last_changed_ = 0, last_steps_ = 0;
   double joined_changes_ = 0.0;  // share of the members that joined last whose variables changed

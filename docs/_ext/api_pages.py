@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 from enum import Enum
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from repository_pages import DOCS, write
+from repository_pages import DOCS, forget_others, write
 
 MODULES = {
     "psvm": "Estimators, paths, files",
@@ -102,17 +101,11 @@ def write_lists(*_: Any) -> None:
         write(DOCS / "api" / f"{module}.rst", list_of(module))
 
 
-def forget_removed(folder: Path) -> None:
-    """Remove pages of names that are no longer public."""
-    pages = {*public_names(), *(name for names in ALONG.values() for name in names)}
-    for page in folder.glob("*.rst"):
-        if page.stem not in pages:
-            page.unlink()
-
-
 def prepare(app: Any, config: Any) -> None:
     write_lists()
-    forget_removed(DOCS / "api" / "names")
+    along = {name for names in ALONG.values() for name in names}
+    forget_others(DOCS / "api" / "names", {*public_names(), *along})
+    forget_others(DOCS / "api", {"index", *MODULES})
     config.autosummary_context = {"own_members": own_members}
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import typer
-from repository_pages import DOCS, write
+from repository_pages import DOCS, forget_others, write
 from typer.main import get_command
 
 from psvm.cli.app import app as program
@@ -63,6 +63,7 @@ def write_pages(*_: Any) -> None:
     found = commands()
     for name, command in found.items():
         write(DOCS / "commands" / f"{name}.md", page(name, command))
+    forget_others(DOCS / "commands", {"index", *found})
     rows = "\n".join(
         f"| [psvm {name}]({name}.md) | {plain((one.help or '').split('. ')[0].rstrip('.'))} |"
         for name, one in found.items()

@@ -77,6 +77,13 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def forget_others(folder: Path, pages: set[str]) -> None:
+    """Remove the pages of an earlier build whose source is gone; Sphinx would complain of them."""
+    for page in [*folder.glob("*.md"), *folder.glob("*.rst")]:
+        if page.stem not in pages:
+            page.unlink()
+
+
 def copy_pages(*_: Any) -> None:
     """Write all copies, and the list of results."""
     copied = copies()
@@ -95,9 +102,9 @@ def copy_pages(*_: Any) -> None:
         "# All results\n\nWhat the benchmarks wrote. Machine, commit and command are on every "
         f"page.\n\n```{{toctree}}\n:maxdepth: 1\n\nbenchmarks\n{pages}\n```\n",
     )
-    known = {(DOCS / target).resolve() for target in copied.values()} | {DOCS / "results/index.md"}
-    for stale in set((DOCS / "results").glob("*.md")) - known:
-        stale.unlink()
+    forget_others(DOCS / "results", {"index", *(Path(target).stem for target in copied.values())})
+    programs = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    forget_others(DOCS / "gallery", {"index", *programs})
 
 
 def turn_links(app: Any, name: str, source: list[str]) -> None:

@@ -5,15 +5,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psvm.estimators.linear_svc import LinearPSVC
+    from psvm.estimators.linear_svr import LinearPSVR
     from psvm.estimators.path import psvm_path
+    from psvm.estimators.quantiles import PSVRQuantiles, psvm_quantiles
     from psvm.estimators.svc import PSVC
     from psvm.estimators.svr import PSVR
     from psvm.persistence.model_file import load, save
-    from psvm.search import PSVCCV
+    from psvm.search import PSVCCV, PSVRCV
 
     __version__: str
 
-__all__ = ["PSVC", "PSVCCV", "PSVR", "LinearPSVC", "__version__", "load", "psvm_path", "save"]
+__all__ = [
+    "PSVC",
+    "PSVCCV",
+    "PSVR",
+    "PSVRCV",
+    "LinearPSVC",
+    "LinearPSVR",
+    "PSVRQuantiles",
+    "__version__",
+    "load",
+    "psvm_path",
+    "psvm_quantiles",
+    "save",
+]
 
 # Imported when they are first asked for: scikit-learn takes two seconds, and `psvm --help` does not
 # need it.
@@ -21,9 +36,13 @@ _HOME = {
     "PSVC": "psvm.estimators.svc",
     "PSVCCV": "psvm.search",
     "PSVR": "psvm.estimators.svr",
+    "PSVRCV": "psvm.search",
+    "PSVRQuantiles": "psvm.estimators.quantiles",
     "LinearPSVC": "psvm.estimators.linear_svc",
+    "LinearPSVR": "psvm.estimators.linear_svr",
     "load": "psvm.persistence.model_file",
     "psvm_path": "psvm.estimators.path",
+    "psvm_quantiles": "psvm.estimators.quantiles",
     "save": "psvm.persistence.model_file",
 }
 

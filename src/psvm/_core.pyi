@@ -48,6 +48,8 @@ class FoldProblem:
         train_columns: npt.NDArray[np.int64],
         held_out_columns: npt.NDArray[np.int64],
         fit_intercept: bool,
+        target: Array | None = None,
+        place: npt.NDArray[np.int64] | None = None,
     ) -> None: ...
 
 OUTSIDE_MARGIN: float  # how far outside the margin a row is no support vector
@@ -302,6 +304,7 @@ def solve_at_once(
     cost: Array,
     signs: npt.NDArray[np.int8],
     target: Array | None,
+    feature_row: npt.NDArray[np.int32] | None,
     p: float,
     fit_intercept: bool,
     exact: bool,
@@ -359,6 +362,7 @@ def solve_fold_path(
     Cs: Array,
     precision: Precision,
     *,
+    epsilons: Array | None = None,
     starts: Array | None = None,
     on_cells: Callable[[int], None] | None = None,
     cancel: Cancel | None = None,

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
-from cli_data import FEATURES, MATRICES, SPECIES, TABLES, iris, write_iris, write_model
+from cli_data import FEATURES, MATRICES, SPECIES, TABLES, TOLD, iris, write_iris, write_model
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
@@ -93,12 +93,13 @@ def test_options_reach_the_classifier(tmp_path, capfd, shared):
 def test_the_summary_and_its_json(tmp_path, capfd, shared):
     words = ["fit", shared / "iris.csv", "-t", "species", "-o", tmp_path / "m.psvm"]
     code, out, err = run(capfd, *words, "--test-size", ".2")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, TOLD)
     for part in ("150 rows", "relative duality gap", "support vectors", "tested on", "30 rows"):
         assert (part in out) == (part != "150 rows")  # 120 are for the fit
     code, out, err = run(capfd, *words, "--test-size", ".2", "--seed", "1", "--json")
     facts = json.loads(out)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, TOLD)
+    assert facts["task"] == "classification"
     assert facts["rows"] == 120
     assert facts["within_tol"]
     assert facts["dual_gap"] <= 1e-4
@@ -535,7 +536,7 @@ def test_a_missing_package_is_named(tmp_path, capfd, monkeypatch, shared, packag
     for name in [name for name in sys.modules if name.startswith(("psvm.cli.", f"{package}."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    words = ["fit", shared / "iris.csv", "-t", "species", "-o", tmp_path / "m.psvm"]
+    words = ["fit", shared / "iris.csv", "-t", "species", "-o", tmp_path / "m.psvm", "--quiet"]
     line = fails(capfd, *words)
     assert package in line
-    assert "pip install 'psvm[" in line
+    assert "pip install '.[" in line

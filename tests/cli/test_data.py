@@ -198,7 +198,6 @@ def test_records_are_never_cut(cells, size):
         ("a,y\n1,p\ninf,q\n", "line 3, column 'a': the value is infinite"),
         ("a,y\n1,p\n2,\n3,q\n", "line 3, column 'y': the label is missing"),
         ("a,y\n1,p\n2,p\n", "column 'y': all labels are 'p': two classes are needed"),
-        ("a,y\n1,1.5\n2,2.25\n", "column 'y': 1.5 is a measurement and no class"),
         ("a,z\n1,p\n", "there is no column 'y'; the columns are 'a', 'z'"),
         ("1,2\n3,4\n", "use --no-header"),
         (

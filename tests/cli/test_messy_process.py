@@ -80,7 +80,8 @@ def test_a_messy_file_gives_the_model_of_the_clean_one(tmp_path, shared):
 
 
 def test_what_was_understood_is_said(shared):
-    lines = (shared / "german.txt").read_text().splitlines()
+    task, *lines = (shared / "german.txt").read_text().splitlines()
+    assert task == "psvm: classification: the target 'good' holds texts"
     assert all(line.startswith(f"psvm: {shared / 'german.csv'}: column ") for line in lines)
     told = [line.split(": ", 2)[2] for line in lines]
     assert told[0].startswith("column 'price': numbers as '1.")
@@ -178,6 +179,7 @@ def test_rare_texts_are_one_category(tmp_path):
     code, out, err = psvm(*words, "--json")
     assert code == 0
     assert err == (
+        "psvm: classification: the target 'good' holds texts\n"
         f"psvm: {data}: column 'town': 22 different texts: the 20 rarest, 20 cells, become one "
         "category (--max-categories 3)\n"
     )

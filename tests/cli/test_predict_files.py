@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import polars as pl
 import pytest
-from cli_data import FEATURES, SPECIES, command, iris, psvm, start
+from cli_data import FEATURES, SPECIES, TOLD, command, iris, psvm, start
 from processes import UNIX
 
 from psvm.cli import predicted_files
@@ -120,7 +120,7 @@ def test_head_gets_its_line_and_all_is_well(shared, tmp_path):
     process.stdout.close()
     with process:
         assert process.wait(120) == 0
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == TOLD.encode()
     assert model.exists()
 
 

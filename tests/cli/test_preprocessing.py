@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from psvm import PSVC
 from psvm.cli.files.training_set import TrainingSet
-from psvm.cli.preprocessing import CLASSIFIER, with_preprocessing
+from psvm.cli.preprocessing import with_preprocessing
 
 Y = np.array(["p", "q", "p", "q"])
 
@@ -28,7 +28,7 @@ def rows_after(model, X):
 def test_numbers_are_scaled_unless_told_otherwise():
     data = training(np.arange(8.0).reshape(4, 2))
     model = with_preprocessing(PSVC(), data, scale=None, impute=False)
-    assert [name for name, _ in model.steps] == ["scale", CLASSIFIER]
+    assert [name for name, _ in model.steps] == ["scale", "classifier"]
     found = rows_after(model, data.X)
     assert found.mean(axis=0) == pytest.approx([0.0, 0.0])
     assert found.std(axis=0) == pytest.approx([1.0, 1.0])

@@ -166,7 +166,9 @@ def test_a_missing_package_is_named_before_anything_runs(fake, capsys, monkeypat
     monkeypatch.delitem(sys.modules, "psvm.paper.report", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     assert main(["reproduce", "all", "-o", str(fake)]) == 1
-    message = f"psvm: this command needs {package}: pip install 'psvm[paper]'\n"
+    message = (
+        f"psvm: this command needs {package}: pip install '.[paper]' in a clone of the repository\n"
+    )
     assert capsys.readouterr().err == message
     assert not fake.exists()
 
@@ -176,7 +178,9 @@ def test_without_typer_the_command_says_what_to_install(capsys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["--help"]) == 1
-    message = "psvm: the command line needs typer: pip install 'psvm[cli]'\n"
+    message = (
+        "psvm: the command line needs typer: pip install '.[cli]' in a clone of the repository\n"
+    )
     assert capsys.readouterr().err == message
 
 

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import polars as pl
 import pytest
-from cli_data import FEATURES, SPECIES, iris, write_iris
+from cli_data import FEATURES, SPECIES, TOLD, iris, write_iris
 
 from psvm.cli import main
 
@@ -28,7 +28,7 @@ def test_the_best_combination_becomes_the_model(words, tmp_path, capfd):
     assert main([*words, "--json", "--test-size", ".2"]) == 0
     out, err = capfd.readouterr()
     facts = json.loads(out)
-    assert err == ""
+    assert err == TOLD
     assert len(facts["search"]) == 2 * 3 * 2
     scores = [row["score"] for row in facts["search"]]
     assert scores == sorted(scores, reverse=True)
@@ -97,7 +97,7 @@ def test_what_is_said_of_the_choice(words, tmp_path, capfd):
     assert main([*words, "--json"]) == 0
     out, err = capfd.readouterr()
     facts = json.loads(out)
-    assert err == ""
+    assert err == TOLD
     assert facts["edges"] == [{"parameter": "C", "value": 0.1, "add": pytest.approx(1.0)}]
     assert "largest of --Cs" in facts["remarks"][1]
     assert facts["within_one_error"] == 1

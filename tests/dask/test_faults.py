@@ -10,17 +10,24 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from cluster_data import assert_same_fit, noisy_classes
+from cluster_data import (
+    assert_same_fit,
+    assert_same_regression,
+    noisy_classes,
+    noisy_targets,
+)
 
-from psvm import LinearPSVC
+from psvm import LinearPSVC, LinearPSVR
+from psvm.estimators import watch
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 import dask  # noqa: E402
 
-from psvm.dask import ClusterError, DaskLinearPSVC  # noqa: E402
+from psvm.dask import ClusterError, DaskLinearPSVC, DaskLinearPSVR  # noqa: E402
 from psvm.dask import cluster as cluster_module  # noqa: E402
+from psvm.dask import solve as solve_module  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Sending large graph:UserWarning",
@@ -46,8 +53,6 @@ def rows(n=40_000, d=8, k=2, chunk=5_000, seed=0):
 
 def listening(model, at, action):
     """Do something once, in the round of this number."""
-    from psvm.estimators import watch
-
     seen = []
 
     def listen(round):
@@ -90,7 +95,21 @@ def test_a_worker_killed_in_the_middle_changes_nothing(p):
     assert_same_fit(model, local)
     assert model.traffic_["rebuilt"] >= 1
     # Nothing is replayed: the rounds after the loss are not those before it once more.
-    assert model.traffic_["rebuilt"] <= 3
+    assert model.traffic_["rebuilt"] <= 6
+
+
+@pytest.mark.parametrize("p", [pytest.param(1.0, marks=pytest.mark.slow), 1.5])
+def test_a_worker_killed_in_the_middle_of_a_regression_changes_nothing(p):
+    X, y = noisy_targets(2_000, 5)
+    lazy = da.from_array(X, chunks=(300, 5)), da.from_array(y, chunks=300)
+    options = {"C": 0.1, "epsilon": 0.1, "quantile": 0.9, "tol": 1e-12}
+    local = LinearPSVR(p, **options).fit(X, y)
+    with cluster_of(2) as client:
+        model = listening(
+            lambda: DaskLinearPSVR(p, **options).fit(*lazy), 4, lambda: kill_one(client)
+        )
+    assert_same_regression(model, local)
+    assert 1 <= model.traffic_["rebuilt"] <= 6
 
 
 @pytest.mark.slow
@@ -98,19 +117,23 @@ def test_a_worker_that_joins_is_used():
     (X, y), lazy = rows(6_000, 6, 2, 500)
     options = {"C": 0.1, "tol": 1e-10}
     with cluster_of(1) as client:
+        rounds, held = [], []
 
-        def join():
-            client.cluster.scale(2)
-            client.wait_for_workers(2, timeout=60)
-            time.sleep(2.5)  # longer than between two looks
+        def join(round):
+            rounds.append(round)
+            if len(rounds) == 3:
+                client.cluster.scale(2)
+                client.wait_for_workers(2, timeout=60)
+                time.sleep(2.5)  # longer than between two looks
+            elif len(rounds) in (6, 8):
+                held.append(client.run(blocks_of).values())
 
-        model = listening(lambda: DaskLinearPSVC(1.0, **options).fit(*lazy), 3, join)
-        used = client.run(lambda dask_worker: len(dask_worker.state.log))
-        blocks = client.run(
-            lambda dask_worker: sum("psvm-block" in str(key) for key in dask_worker.data)
-        )
-        assert len(used) == 2
-        assert all(count > 0 for count in blocks.values())
+        def blocks_of(dask_worker):
+            return sum("psvm-block" in str(key) for key in dask_worker.data)
+
+        with watch.listening(join):
+            model = DaskLinearPSVC(1.0, **options).fit(*lazy)
+        assert any(len(counts) == 2 and all(counts) for counts in held)
     assert model.traffic_["dealt_out"] == 2
     assert_same_fit(model, LinearPSVC(1.0, **options).fit(X, y))
 
@@ -173,6 +196,64 @@ def test_all_workers_gone(monkeypatch):
     excess = partial.primal_objective_[0] / best.primal_objective_[0] - 1.0
     assert 0.0 <= excess <= partial.dual_gap_[0] / (1.0 - partial.dual_gap_[0])
     assert partial.predict(X).shape == y.shape
+
+
+def test_all_workers_gone_while_rows_are_sifted(monkeypatch):
+    """Many rows at p = 1: the client solves those near the margin, and each result is certified."""
+    (X, y), lazy = rows(60_000, 10, 2, 9_000)
+    gaps = []
+
+    def not_this_way(solve, begins, stages):
+        assert not begins, f"not solved by sifting: {gaps}"
+        return {}
+
+    monkeypatch.setattr(solve_module.ClusterSolve, "_newton", not_this_way)
+    monkeypatch.setattr(cluster_module, "NO_WORKERS", 2.0)
+    with cluster_of(1) as client:
+        model = DaskLinearPSVC(1.0, C=0.1, tol=1e-11, on_failure="keep")
+
+        def scale_down(round):
+            gaps.append(round.record["gap"])
+            if len(gaps) == 2:  # after the first band
+                client.cluster.scale(0)
+
+        with (
+            watch.listening(scale_down),
+            pytest.raises(ClusterError, match="no workers for 2 s"),
+        ):
+            model.fit(*lazy)
+    assert not hasattr(model, "coef_")
+    partial = model.partial_
+    best = LinearPSVC(1.0, C=0.1, tol=1e-9).fit(X, y)
+    # The solution of the first band, not of the sample.
+    assert partial.dual_gap_[0] == pytest.approx(gaps[1], rel=0.1, abs=1e-8)
+    excess = partial.primal_objective_[0] / best.primal_objective_[0] - 1.0
+    assert -1e-9 <= excess <= partial.dual_gap_[0] / (1.0 - partial.dual_gap_[0])
+    # Certificates on the way take no round trips of their own.
+    with cluster_of(1):
+        monkeypatch.undo()
+        plain = DaskLinearPSVC(1.0, C=0.1, tol=1e-6).fit(*lazy)
+        kept = DaskLinearPSVC(1.0, C=0.1, tol=1e-6, on_failure="keep").fit(*lazy)
+    assert kept.traffic_["round_trips"] == plain.traffic_["round_trips"]
+    assert kept.primal_objective_ == pytest.approx(plain.primal_objective_, rel=1e-9)
+    assert not hasattr(kept, "partial_")
+
+
+def test_what_is_kept_of_a_regression_is_in_the_units_of_y(monkeypatch):
+    X, y = noisy_targets(2_000, 5)
+    y = 100.0 * y
+    lazy = da.from_array(X, chunks=(300, 5)), da.from_array(y, chunks=300)
+    monkeypatch.setattr(cluster_module, "NO_WORKERS", 2.0)
+    model = DaskLinearPSVR(1.0, C=0.1, tol=1e-9, on_failure="keep")
+    with cluster_of(1) as client, pytest.raises(ClusterError, match="no workers for 2 s"):
+        listening(lambda: model.fit(*lazy), 10, lambda: client.cluster.scale(0))
+    partial = model.partial_
+    assert type(partial) is LinearPSVR
+    beyond = np.maximum(np.abs(y - partial.predict(X)) - 0.1, 0.0)
+    primal = 0.5 * partial.coef_ @ partial.coef_ + 0.1 * beyond.sum()
+    assert partial.primal_objective_[0] == pytest.approx(primal, rel=1e-9)
+    best = LinearPSVR(1.0, C=0.1, tol=1e-9).fit(X, y).primal_objective_[0]
+    assert (primal - best) / primal <= partial.dual_gap_[0] < 1.0
 
 
 @pytest.mark.slow
@@ -304,6 +385,40 @@ def test_workers_killed_at_random_moments():
             lost += model.traffic_["rebuilt"] > 0
         assert_same_fit(model, local[p], gap=1e-9)
     assert lost >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_many_kills_on_one_cluster():
+    """Twenty fits on the same cluster, a worker killed in each: none hangs, all are equal.
+
+    A LocalCluster looks after a worker that was killed 15 s later, and closes it for good if it is
+    not there at that moment, for instance because it was killed again. Here it never does.
+    """
+    (X, y), lazy = rows(100_000, 10, 3, 7_500)
+    rng = random.Random(1)
+    ps = 1.0, 1.5, 2.0, 3.0
+    local = {p: LinearPSVC(p, C=0.1, tol=1e-10).fit(X, y) for p in ps}
+    seconds = []
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
+    with patient, cluster_of(2) as client:
+        for fit in range(20):
+            p, at, delay = ps[fit % 4], rng.randrange(1, 10), rng.uniform(0.0, 0.3)
+
+            def kill(delay=delay):
+                time.sleep(delay)
+                return kill_one(client, rng.randrange(len(client.scheduler_info()["workers"])))
+
+            began = time.monotonic()
+            with ThreadPoolExecutor(1) as pool:
+                model = listening(
+                    lambda p=p: DaskLinearPSVC(p, C=0.1, tol=1e-10).fit(*lazy),
+                    at,
+                    lambda pool=pool, kill=kill: pool.submit(kill),
+                )
+            seconds.append(time.monotonic() - began)
+            assert_same_fit(model, local[p], gap=1e-9)
+    assert max(seconds) < 60.0, seconds
 
 
 @pytest.mark.slow

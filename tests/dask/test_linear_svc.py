@@ -326,6 +326,39 @@ def test_rounds_are_told(client, caplog):
     assert events[-1]["gap"] == pytest.approx(model.history_[0][-1]["gap"])
 
 
+class Stopper:
+    """A callback of scikit-learn that has seen enough after some rounds."""
+
+    def __init__(self, rounds):
+        self.rounds, self.seen = rounds, []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, metadata):
+        if context.task_name == "round":
+            self.seen.append(metadata)
+        return len(self.seen) >= self.rounds
+
+
+def test_callbacks_see_rounds_and_stop_them(client):
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    X, y = noisy_classes(1500, 5)
+    stopper = Stopper(3)
+    model = DaskLinearPSVC(1.5, tol=1e-9).set_callbacks(stopper)
+    with pytest.warns(ConvergenceWarning, match="callback"):
+        model.fit(*arrays(X, y, 500))
+    assert model.status_[0].name == "STOPPED"
+    assert [one["gap"] for one in stopper.seen] == [one["gap"] for one in model.history_[0]]
+    assert model.dual_gap_[0] < 1.0  # certified all the same
+
+
 def test_tasks_have_names(client):
     X, y = noisy_classes(1500, 5)
     client.get_task_stream(count=1)

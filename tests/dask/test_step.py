@@ -1,19 +1,21 @@
 """A step on a worker: its state travels, its sums add up, and what is gone is said to be gone."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
-from psvm.dask import step as module
-from psvm.dask.blocks import Block
-from psvm.dask.step import Answer, Setup, ShardState, Support, Ticket, add_sums, step
-from psvm.dask.targets import Classes
-from psvm.mathematics.loss import PNormHinge
-from psvm.mathematics.problem import LinearProblems, Terms
-from psvm.solvers.linear.passes import BlockPasses, Gram, Keep, Pass
+from psvm.dask import step as module  # noqa: E402
+from psvm.dask.blocks import Block  # noqa: E402
+from psvm.dask.step import Answer, Setup, ShardState, Support, Ticket, add_sums, step  # noqa: E402
+from psvm.dask.targets import Classes  # noqa: E402
+from psvm.mathematics.loss import PNormHinge  # noqa: E402
+from psvm.mathematics.problem import LinearProblems, Terms  # noqa: E402
+from psvm.solvers.linear.passes import BlockPasses, Gram, Keep, Pass  # noqa: E402
 
 SIGNS = np.array([[-1, 1]], dtype=np.int8)
 ENCODER = Classes(np.array([0, 1]), np.ones(2), 0.5)
@@ -119,6 +121,42 @@ def test_a_state_is_taken_over_once(worker):
     run(worker, 2, [Gram()], rows, previous="step1")
     assert run(worker, 2, [Gram()], rows, previous="step1").sums.lost == {0}  # once more
     assert run(worker, 9, [Gram()], rows, previous="step2").sums.lost == {0}  # not the next
+
+
+def test_a_step_has_one_blas_thread(worker, monkeypatch):
+    """Every thread of a worker runs one step."""
+    seen = []
+
+    def look(*_):
+        seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+
+    monkeypatch.setattr(module, "_answer", look)
+    with threadpool_limits(2, "blas"):
+        run(worker, 1, [begin()], blocks(), setup())
+    assert seen
+    assert set(seen) == {1}
+
+
+def test_a_state_on_another_worker_is_fetched(client):
+    """A step that Dask has moved to another worker takes the state with it, at once."""
+    rows = blocks()
+    first, second = sorted(client.scheduler_info()["workers"])
+    ticket = Ticket(0, 1, None, (0, 1))
+    one = client.submit(step, ticket, setup(), {0: [begin()]}, *rows, workers=[first], key="one-0")
+    distributed.wait(one, timeout=30)
+    ticket = Ticket(0, 2, one.key, (0, 1))
+    began = time.monotonic()
+    moved = client.submit(step, ticket, None, {0: [Gram()]}, *rows, workers=[second], pure=False)
+    sums = client.submit(lambda answer: answer.sums, moved, pure=False).result(timeout=60)
+    assert time.monotonic() - began < 10
+    assert sums.lost == set()
+    assert sums.where == {0: second}
+    # What is nowhere is lost, at once.
+    ticket = Ticket(0, 3, "nowhere", (0, 1))
+    gone = client.submit(step, ticket, None, {0: [Gram()]}, *rows, pure=False)
+    lost = client.submit(lambda answer: answer.sums.lost, gone, pure=False).result(timeout=60)
+    assert lost == {0}
+    assert time.monotonic() - began < 10
 
 
 def test_what_breaks_a_step_names_the_partitions_and_spoils_the_state(worker):

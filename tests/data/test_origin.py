@@ -259,7 +259,7 @@ def test_an_unset_variable_is_mentioned(toy, serve, monkeypatch):
 
 def test_without_pooch_the_message_says_how_to_install_it(toy, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    assert_mentions(refusal(), "pooch", "pip install 'psvm[paper]'", str(toy / "own" / "heart.npz"))
+    assert_mentions(refusal(), "pooch", "pip install '.[paper]'", str(toy / "own" / "heart.npz"))
 
 
 def test_a_cache_that_cannot_be_written_costs_a_warning_only(toy, serve):

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from psvm import PSVC, PSVCCV, PSVR, LinearPSVC
+from psvm import PSVC, PSVCCV, PSVR, LinearPSVC, LinearPSVR
 from psvm.paper.psmo_classifier import PSMOClassifier
 
 ESTIMATORS = {
@@ -21,8 +21,10 @@ ESTIMATORS = {
     "PSVCCV, linear": PSVCCV((1,), (0.1, 1), kernel="linear", cv=2),
     "PSMOClassifier": PSMOClassifier(max_steps=50),
     "PSVR": PSVR(warm_start=True),
+    "LinearPSVR": LinearPSVR(warm_start=True),
+    "LinearPSVR, coordinates": LinearPSVR(solver="coordinate_descent", warm_start=True),
 }
-REGRESSORS = ("PSVR",)
+REGRESSORS = ("PSVR", "LinearPSVR", "LinearPSVR, coordinates")
 # Where a kernel is called in the same order every time.
 ONE_THREAD = {
     "PSVC": {"n_jobs": 1},
@@ -249,13 +251,15 @@ def test_a_hard_margin_that_does_not_exist(name):
     fitted.check()
 
 
-def test_a_tube_that_holds_no_model():
-    fitted = Fitted("PSVR")
-    fitted.set_params(C=np.inf, kernel="linear")
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_tube_that_holds_no_model(name):
+    fitted = Fitted(name)
+    linear, usual = ({"kernel": "linear"}, {"kernel": "rbf"}) if name == "PSVR" else ({}, {})
+    fitted.set_params(C=np.inf, **linear)
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="all rows inside the tube"):
         fitted.estimator.fit(rng.normal(size=(60, 2)), rng.normal(size=60))
-    fitted.set_params(C=1.0, kernel="rbf")
+    fitted.set_params(C=1.0, **usual)
     fitted.check()
 
 

@@ -107,3 +107,12 @@ def test_many_targets_on_few_kernel_rows(p, seed):
         model = PSVR(p=p, C=7e6, quantile=0.9, epsilon=0.007, tol=1e-12).fit(X, y)
     primal, dual = exact_objectives(model, X, y)
     assert float((primal - dual) / primal) <= model.dual_gap_[0]
+
+
+def test_an_objective_without_digits_proves_nothing():
+    X, y = curve()
+    with pytest.warns(ConvergenceWarning, match="rounding"):
+        tiny = PSVR(p=2, C=1e-100, epsilon=0.0).fit(X, 1e-99 * y)
+    assert tiny.primal_objective_[0] < 1e-290
+    assert (tiny.status_, tiny.dual_gap_.tolist()) == ([Status.UNPROVEN], [1.0])
+    assert PSVR(p=2, C=1e-80, epsilon=0.0).fit(X, 1e-99 * y).dual_gap_[0] <= 1e-4

@@ -10,14 +10,16 @@ import pytest
 pytest.importorskip("mypy")
 
 SNIPPET = """\
-from psvm import PSVC, PSVCCV, PSVR, LinearPSVC
+from psvm import PSVC, PSVCCV, PSVR, PSVRCV, LinearPSVC, LinearPSVR
 
 X, y = [[0.0], [1.0]], [0, 1]
 reveal_type(PSVC().fit(X, y))
 reveal_type(LinearPSVC().fit(X, y, sample_weight=[1, 2]))
 reveal_type(LinearPSVC().fit_blocks([(X, y)]))
 reveal_type(PSVCCV().fit(X, y))
+reveal_type(PSVRCV().fit(X, y))
 reveal_type(PSVR(quantile=0.9).fit(X, y))
+reveal_type(LinearPSVR(solver="auto").fit_blocks([(X, y)]))
 reveal_type(PSVC().fit(X, y).n_jobs)
 PSVC().fit(X)
 """
@@ -45,7 +47,9 @@ def test_fit_returns_its_own_type(tmp_path):
         "psvm.estimators.linear_svc.LinearPSVC",
         "psvm.estimators.linear_svc.LinearPSVC",
         "psvm.search.estimator.PSVCCV",
+        "psvm.search.regressor.PSVRCV",
         "psvm.estimators.svr.PSVR",
+        "psvm.estimators.linear_svr.LinearPSVR",
         "int | None",
     ], found.stdout + found.stderr
     errors = [line for line in lines if "error" in line and line.startswith("snippet.py")]

@@ -199,3 +199,41 @@ def test_what_is_lost_where_many_rows_share_a_kernel_row():
     assert KernelProblem(*parts, segments=[0]).rounded_in_sums(alpha) == 0.0
     shared = KernelProblem(*parts, segments=[0], kernel_row=np.repeat([0, 0, 0, 1], 2))
     assert shared.rounded_in_sums(alpha) == 6 * 21.0
+
+
+def test_rows_on_shared_kernel_rows():
+    """Three targets of two rows each, two of them on kernel row 1."""
+    place = np.array([1, 1, 0, 0, 1, 1])
+    y = np.tile([1.0, -1.0], 3)
+    target = np.repeat([2.0, -1.0, 0.5], 2) - 0.1 * y
+    problem = KernelProblem(
+        y, target, np.arange(1.0, 7.0), PNormHinge(1.5), segments=[0], kernel_row=place
+    )
+    assert problem.n_kernel_rows == 2
+    assert problem.n_variables == 3
+    values = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    np.testing.assert_array_equal(problem.summed(values), [12.0, 51.0])
+    np.testing.assert_array_equal(problem.of_rows(np.array([5.0, 7.0])), [7, 7, 5, 5, 7, 7])
+    one = np.arange(6) == 4
+    np.testing.assert_array_equal(problem.sharing_with(one), place == 1)
+    order = np.array([2, 3, 0, 1, 4, 5])
+    moved = problem.in_order(order)
+    np.testing.assert_array_equal(moved.kernel_row, [0, 0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(moved.target, target[order])
+    np.testing.assert_array_equal(moved.cost, problem.cost[order])
+    alpha = feasible(problem, values)
+    decision = problem.of_rows(np.array([0.3, -0.2]))
+    expected = certify(problem, alpha, decision)
+    again = certify(moved, alpha[order], decision[order])
+    assert again.gap == pytest.approx(expected.gap)
+    assert again.primal == pytest.approx(expected.primal)
+
+
+def test_rows_of_their_own():
+    """Without shared kernel rows all of them are what they are."""
+    y = np.array([1.0, -1.0, 1.0])
+    problem = KernelProblem.classification([0], y, np.ones(3), PNormHinge(1.0))
+    assert problem.n_kernel_rows == problem.n_variables == 3
+    some = np.array([True, False, True])
+    assert problem.sharing_with(some) is some
+    np.testing.assert_array_equal(problem.in_order(np.array([2, 0, 1])).kernel_row, [2, 0, 1])

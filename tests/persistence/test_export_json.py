@@ -9,6 +9,7 @@ import pytest
 from export_checks import PAGE, evaluator
 from export_models import KERNELS, several_classes, table, words
 from messages import assert_mentions
+from old_packages import needs_polars_in_sklearn
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
@@ -68,12 +69,14 @@ def test_precomputed_kernel(evaluate):
     assert_agrees(evaluate, PSVC(kernel="precomputed").fit(K, y), K[:10])
 
 
+@needs_polars_in_sklearn
 def test_table_of_numbers_and_texts(evaluate):
     model, frame = table()
     assert to_json(model)["feature_names"] == ["a", "kind", "b", "unused", "place"]
     assert_agrees(evaluate, model, frame.rows(), frame)
 
 
+@needs_polars_in_sklearn
 def test_table_behind_the_preprocessor_of_a_search(evaluate):
     model, frame = table()
     search = PSVCCV((1,), (1, 10), (0.1,), cv=2, preprocessor=model[:-1])

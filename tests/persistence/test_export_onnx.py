@@ -289,5 +289,5 @@ def test_what_cannot_be_exported_is_named():
 def test_missing_package_is_named(monkeypatch):
     X, y = several_classes("iris")
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ModuleNotFoundError, match=r"psvm\[onnx\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"'\.\[onnx\]'"):
         to_onnx(LinearPSVC().fit(X, y))

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from messages import assert_mentions
+from old_packages import needs_kept_sparse_arrays, needs_polars_in_sklearn
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -108,7 +109,13 @@ def test_model_of_three_classes_is_the_same(model, labels, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [sp.csr_matrix, sp.csr_array, np.float32], ids=lambda k: k.__name__
+    "kind",
+    [
+        sp.csr_matrix,
+        pytest.param(sp.csr_array, marks=needs_kept_sparse_arrays),
+        np.float32,
+    ],
+    ids=lambda k: k.__name__,
 )
 @pytest.mark.parametrize("Estimator", [PSVC, LinearPSVC])
 def test_storage_of_the_rows_is_kept(Estimator, kind, tmp_path):
@@ -139,6 +146,7 @@ def test_loaded_model_starts_warm(tmp_path):
     assert loaded.n_iter_.sum() < model.n_iter_.sum()
 
 
+@needs_polars_in_sklearn
 def test_feature_names_are_kept(tmp_path):
     frame = pl.DataFrame(X, schema=["a", "b", "c", "d"])
     loaded = again(PSVC().fit(frame, Y), tmp_path)
@@ -167,6 +175,7 @@ def mixed_columns():
     return make_pipeline(columns, PSVC()), frame
 
 
+@needs_polars_in_sklearn
 def test_pipeline_of_mixed_columns(tmp_path):
     model, frame = mixed_columns()
     model.fit(frame, WORDS)
@@ -337,6 +346,7 @@ def test_callbacks_are_left_behind(tmp_path):
 # --- the file ------------------------------------------------------------------------------------
 
 
+@needs_polars_in_sklearn
 def test_info_tells_of_the_model_without_loading_it(tmp_path):
     data = load_breast_cancer()
     frame = pl.DataFrame(data.data[:120], schema=list(data.feature_names))

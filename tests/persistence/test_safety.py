@@ -205,7 +205,7 @@ def test_missing_package_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "skops", None)
     monkeypatch.setitem(sys.modules, "skops.io", None)
     for call in (lambda: save(PSVC(), tmp_path / "m"), lambda: load(tmp_path / "m")):
-        with pytest.raises(ModuleNotFoundError, match=r"psvm\[files\]"):
+        with pytest.raises(ModuleNotFoundError, match=r"'\.\[files\]'"):
             call()
 
 

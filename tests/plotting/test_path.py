@@ -5,9 +5,9 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from small_data import blobs, noisy
+from small_data import blobs, curve, noisy
 
-from psvm import PSVC, LinearPSVC
+from psvm import PSVC, PSVR, LinearPSVC, LinearPSVR
 from psvm.estimators.path import psvm_path
 from psvm.plotting import PathDisplay
 
@@ -207,7 +207,27 @@ def test_paths_that_are_wrong():
         draw(WEIGHTS, quantity="dual_coef")
     with pytest.raises(TypeError, match="needs the result of psvm_path, got SVC"):
         PathDisplay.from_path(SVC())
-    with pytest.raises(TypeError, match="needs a PSVC or a LinearPSVC, got SVC"):
+    with pytest.raises(TypeError, match="needs a PSVC, LinearPSVC, PSVR or LinearPSVR, got SVC"):
         PathDisplay.from_estimator(SVC(), X, Y)
     with pytest.raises(ValueError, match="`problem` must be from 0 to 0, got 1"):
         draw(WEIGHTS, quantity="coef", problem=1)
+
+
+def test_regression():
+    rows, y = curve(60)
+    path = psvm_path(rows, y, task="regression", ps=PS, Cs=CS, gamma=0.3)
+    display = draw(path, quantity="dual_coef", at=1.5)
+    assert legend_texts(display) == ["rows above", "rows below"]
+    assert display.ax_.get_title() == "p = 1.5"
+    assert "+" in display.ax_.get_ylabel()
+    own = path.dual_coef[1, :, 0] / path.Cs[:, None]
+    np.testing.assert_array_equal(ydata(display), own.T[own.any(axis=0)])
+    ax = Figure().subplots()
+    given = PathDisplay.from_estimator(PSVR(gamma=0.3), rows, y, ps=PS, Cs=CS, ax=ax)
+    np.testing.assert_array_equal(ydata(given), path.n_support[..., 0])
+    linear = LinearPSVR(epsilon=0.3, quantile=0.8)
+    shown = PathDisplay.from_estimator(
+        linear, rows, y, ps=PS, Cs=CS, ax=Figure().subplots(), quantity="coef", at=1.5
+    )
+    model = LinearPSVR(p=1.5, C=10.0, epsilon=0.3, quantile=0.8).fit(rows, y)
+    np.testing.assert_allclose(ydata(shown)[:, 2], np.ravel(model.coef_), atol=0.02)

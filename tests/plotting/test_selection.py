@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from small_data import noisy
+from small_data import curve, noisy
 
-from psvm import PSVC, PSVCCV
+from psvm import PSVC, PSVCCV, PSVRCV
 from psvm.plotting import SelectionDisplay
 
 X, Y = noisy(60, 3)
@@ -350,7 +350,9 @@ def test_results_that_are_wrong():
     del found["mean_n_support"]
     with pytest.raises(ValueError, match="'mean_n_support', as PSVCCV"):
         draw(found, value="support")
-    with pytest.raises(ValueError, match=r"must tell of p, C or gamma.*\['mean_test_score'\]"):
+    with pytest.raises(
+        ValueError, match=r"must tell of p, C, gamma or epsilon.*\['mean_test_score'\]"
+    ):
         draw({"mean_test_score": [1.0]})
     with pytest.raises(ValueError, match="the score of every candidate is NaN"):
         draw({**results(), "mean_test_score": np.full(24, np.nan)})
@@ -359,3 +361,45 @@ def test_results_that_are_wrong():
         draw(twice)
     with pytest.raises(ValueError, match=r"`cv_results_`.*got GridSearchCV; fit it first"):
         SelectionDisplay.from_estimator(GridSearchCV(PSVC(), {}))
+
+
+# --- regression -----------------------------------------------------------------------------------
+
+
+def test_a_search_of_regressions():
+    rows, y = curve(60)
+    search = PSVRCV((1, 2), [1.0, 10.0], [0.1, 0.3], [0.1, 0.2, 0.5], cv=3).fit(rows, y)
+    display = SelectionDisplay.from_estimator(search, ax=Figure().subplots())
+    best = search.cv_results_["mean_test_score"].reshape(2, 3, 2, 2).max(axis=(1, 2)).T
+    np.testing.assert_array_equal(display.image_.get_array(), best)
+    assert display.ax_.get_title() == "mean r2"
+    assert display.ax_.get_xlabel() == "cost C"
+    curve_of = SelectionDisplay.from_estimator(search, x="epsilon", y=None, ax=Figure().subplots())
+    assert curve_of.line_.get_xdata().tolist() == [0.1, 0.2, 0.5]
+    assert ticks(curve_of.ax_.xaxis) == ["0.1", "0.2", "0.5"]
+    assert curve_of.ax_.get_xlabel() == "tube epsilon"
+    support = SelectionDisplay.from_estimator(
+        search, x="epsilon", y="C", value="support", ax=Figure().subplots()
+    )
+    counts = np.asarray(support.image_.get_array())
+    assert (np.diff(counts, axis=1) < 0).all(), "a wide tube has few support vectors"
+
+
+def test_costs_in_the_unit_of_y():
+    """Those that a number asks for differ by p; in units of the spread of y they do not."""
+    rows, y = curve(60)
+    search = PSVRCV((1, 3), 3, [0.3], [10.0], cv=3).fit(rows, 100.0 * y)
+    assert np.unique(search.cv_results_["param_C"]).size == 6
+    display = SelectionDisplay.from_estimator(search, ax=Figure().subplots())
+    assert display.image_.get_array().shape == (2, 3)
+    assert ticks(display.ax_.xaxis) == ["0.1", "3.16", "100"]
+    assert "s^{p-2}" in display.ax_.get_xlabel()
+    assert not np.isnan(np.asarray(display.image_.get_array())).any()
+
+
+def test_losses_of_any_unit_are_written_with_three_digits():
+    rows, y = curve(60)
+    search = PSVRCV((1, 2), [1.0, 10.0], [0.3], quantile=0.8, cv=3).fit(rows, 1e4 * y)
+    display = SelectionDisplay.from_estimator(search, ax=Figure().subplots())
+    assert display.ax_.get_title() == "mean negative pinball loss"
+    assert all(len(text.get_text()) <= 9 for text in display.text_.ravel())

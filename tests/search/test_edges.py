@@ -100,13 +100,13 @@ def test_a_grid_by_number_is_spelled_out_to_be_pasted():
     found = edges_of(over("C", np.logspace(-1, 2, 4), [0.9, 0.8, 0.7, 0.6]), 0)
     found += edges_of(over("p", [1, 1.5, 2], [0.7, 0.8, 0.9]), 2)
     with pytest.warns(GridEdgeWarning) as caught:
-        warn_of_edges(found)
+        warn_of_edges(found, "PSVCCV")
     assert str(caught[0].message).endswith(
         " Longer grids: Cs=[0.01, 0.1, 1, 10, 100], ps=[1, 1.5, 2, 2.5]."
     )
     many = edges_of(over("C", 2.0 ** np.arange(40), np.linspace(0.1, 0.9, 40)), 39)
     with pytest.warns(GridEdgeWarning) as caught:
-        warn_of_edges(many)
+        warn_of_edges(many, "PSVCCV")
     assert "Longer grids" not in str(caught[0].message)
 
 
@@ -115,4 +115,4 @@ def test_no_warning_of_a_choice_inside():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PSVCCV([1], [1.0], [0.05]).fit(X, y)
-        warn_of_edges([])
+        warn_of_edges([], "PSVCCV")

@@ -77,10 +77,10 @@ def test_only_solutions_that_are_remembered_are_a_head_start():
     for kernel, n, known in (("rbf", 520, True), ("rbf", 60, False), ("linear", 520, False)):
         problem = halves(n, kernel=kernel)
         search = engines_of(problem).search
-        assert search.head_start(0, 2) is None, "nothing is solved yet"
+        assert search.head_start(0) is None, "nothing is solved yet"
         paths = {0: problem.grid.path(0, range(problem.grid.size))}
         search.run(paths, 1e-3, Listener(lambda _: None, lambda *_: None, lambda: None))
-        assert (search.head_start(paths[0][0], 2) is not None) == known
+        assert (search.head_start(paths[0][0]) is not None) == known
 
 
 @pytest.mark.parametrize("whole", [False, True])

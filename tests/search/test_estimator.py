@@ -24,6 +24,7 @@ SMALL = {"ps": (1, 2), "Cs": (1.0, 10.0), "gammas": (0.05, 0.3), "cv": 3}
 
 
 @parametrize_with_checks([PSVCCV(), PSVCCV(kernel="linear", ps=(1, 2), Cs=3)])
+@pytest.mark.filterwarnings("ignore:The least populated class in y")  # of data of scikit-learn 1.7
 def test_scikit_learn_check(estimator, check):
     """Every check that scikit-learn has for a classifier, none excused."""
     check(estimator)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from search_problems import halves
 
-from psvm.search.folds import Fold, ranges_of, read_splits, row_order
+from psvm.search.folds import ClassFold, ranges_of, read_splits, row_order
 
 
 def test_ranges_hold_the_rows_and_no_others():
@@ -30,7 +30,7 @@ def test_rows_without_cost_take_no_part():
     rows = np.arange(6)
     cost = np.array([1.0, 0.0, 2.0, 1.0, 1.0, 0.0])
     codes = np.array([0, 1, 2, 0, 1, 2], dtype=np.int32)
-    fold = Fold(rows, rows, np.arange(3), codes, cost)
+    fold = ClassFold(rows, rows, np.arange(3), codes, cost)
     problems = fold.problems("ovo")
     assert [one.rows.tolist() for one in problems] == [[0, 3, 4], [0, 2, 3], [2, 4]]
     assert [one.y.tolist() for one in problems] == [[1, 1, -1], [1, -1, 1], [-1, 1]]

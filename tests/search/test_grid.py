@@ -1,10 +1,13 @@
 """The cells of a search: their order, the grids that follow from data, and wrong lists."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from psvm.search.grid import check_grid
+from psvm.search.grid import check_epsilons, check_grid
 
 X = np.random.default_rng(0).normal(size=(50, 4)) * 3.0
 WEIGHT = np.ones(50)
@@ -78,3 +81,37 @@ def test_wrong_lists(lists, message):
 
 def test_widths_are_not_looked_at_where_there_are_none():
     assert check_grid([1.0], [1.0], "nonsense", kernel="linear").gammas is None
+
+
+# --- regression -----------------------------------------------------------------------------------
+
+
+def tubes(epsilons, spread=1.0, **lists):
+    asked = check_grid(**{"ps": (1.0, 2.0), "Cs": (0.1, 1.0, 10.0), "gammas": (0.5,), **lists})
+    return replace(asked, epsilons=check_epsilons(epsilons)).over("rbf", X, WEIGHT, spread)
+
+
+def test_neighbours_on_a_path_differ_in_one_parameter():
+    found = tubes((0.5, 0.1, 0.3), kernel="rbf")
+    values = {"p": [1.0, 2.0], "C": [0.1, 1.0, 10.0], "gamma": [0.5], "epsilon": [0.5, 0.1, 0.3]}
+    assert found.params == list(ParameterGrid(values))
+    path = found.path(0, range(found.size))
+    cells = [(found.p[c], found.C[c], found.epsilon[c]) for c in path]
+    assert len(set(cells)) == found.size == 18
+    assert [cell[:2] for cell in cells] == sorted(cell[:2] for cell in cells)
+    for p in (1.0, 2.0):
+        own = [cell for cell in cells if cell[0] == p]
+        assert own[0] == (p, 0.1, 0.5), "every p begins with the widest tube"
+        for one, other in pairwise(own):
+            assert sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
+def test_tubes_and_costs_follow_the_targets():
+    found = tubes(3, spread=50.0, Cs=2, kernel="rbf")
+    assert np.unique(found.epsilon) == pytest.approx([1.0, 5.0, 25.0])
+    for p in (1.0, 2.0):
+        costs = np.unique(found.C[found.p == p])
+        assert costs == pytest.approx(np.array([0.1, 100.0]) * 50.0 ** (2.0 - p))
+    given = tubes((0.0, 2.0), spread=50.0, kernel="rbf")
+    assert np.unique(given.epsilon).tolist() == [0.0, 2.0]
+    assert np.unique(given.C).tolist() == [0.1, 1.0, 10.0], "a list is absolute"

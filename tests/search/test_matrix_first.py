@@ -49,7 +49,7 @@ def run(gaps, paths):
     )
     engine = MatrixFirst(on_matrix, whole_fits)
     assert not engine.exact
-    assert engine.head_start(0, 2) is None
+    assert engine.head_start(0) is None
     engine.run(paths, 1e-4, listener)
     return whole_fits.asked, sum(counted), heard
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from old_packages import needs_scorers_with_weights
 from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.metrics import accuracy_score, make_scorer
@@ -69,6 +70,7 @@ def test_with_routing_under_another_name():
         assert found.splitter == {}
 
 
+@needs_scorers_with_weights
 def test_with_routing_what_nobody_asks_for_is_an_error():
     with config_context(enable_metadata_routing=True):
         scorer = make_scorer(accuracy_score)

@@ -2,23 +2,17 @@
 
 import numpy as np
 import pytest
-from search_problems import halves
+from search_problems import answers_of, halves
 from sklearn.metrics import get_scorer, make_scorer
 
-from psvm.search.board import FoldAnswers
-from psvm.search.folds import Fold
-from psvm.search.scoring import (
-    HeldOutScorer,
-    accepts_sample_weight,
-    class_decisions,
-    mean_of_splits,
-    values_among_all,
-)
+from psvm.search.class_scoring import ClassScorer, class_decisions, values_among_all
+from psvm.search.folds import ClassFold
+from psvm.search.scoring import accepts_sample_weight, mean_of_splits
 
 
 def fold_of(*classes):
     rows = np.arange(2)
-    return Fold(rows, rows, np.array(classes), np.zeros(2, dtype=np.int32), np.ones(2))
+    return ClassFold(rows, rows, np.array(classes), np.zeros(2, dtype=np.int32), np.ones(2))
 
 
 def test_values_among_all_pairs():
@@ -51,29 +45,8 @@ def test_the_mean_of_what_splits_say():
     assert found[:, 0] == pytest.approx([1.0, 4.0, np.nan, 5.0], nan_ok=True)
 
 
-def answers_of(problem, seed=0):
-    """Random answers to all problems of all cells, the last cell unfinished."""
-    rng = np.random.default_rng(seed)
-    cells = range(problem.grid.size)
-    found = []
-    for fold, own in zip(problem.folds, problem.problems, strict=True):
-        answers = FoldAnswers.empty(cells, problem.size, fold, len(own))
-        for number, one in enumerate(own):
-            answers.add(
-                slice(0, len(cells) - 1),
-                number,
-                one.rows,
-                decision=rng.normal(size=(len(cells) - 1, fold.test.size)),
-                supports=np.ones((len(cells) - 1, one.rows.size), dtype=bool),
-                gap=np.full(len(cells) - 1, 1e-5),
-                seconds=np.ones(len(cells) - 1),
-            )
-        found.append(answers)
-    return found
-
-
 def scorer_of(problem, scorer, parameters=None):
-    return HeldOutScorer(
+    return ClassScorer(
         problem,
         scorer,
         problem.prepared[0].X,
@@ -81,6 +54,7 @@ def scorer_of(problem, scorer, parameters=None):
         parameters or {},
         decision_function_shape="ovr",
         symmetric=False,
+        quick=scorer is None,
     )
 
 

@@ -81,8 +81,8 @@ FINAL_FIT = """
                 print("begin", flush=True)
             return super()._fit_from(kernels, X, *others, **options)
 
-    import psvm.search.models
-    psvm.search.models.PSVC = Announced
+    import psvm.search.classification
+    psvm.search.classification.PSVC = Announced
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 5))

@@ -87,10 +87,10 @@ def test_warnings_say_how_many():
     odd = table([[0.5], [np.nan]])
     odd.gap[:] = 1e-5  # solved, but its score is none
     with pytest.warns(UserWarning, match="without 1 of 2 cells"):
-        warn_of_scores(odd)
+        warn_of_scores(odd, "PSVCCV")
     with pytest.warns(ConvergenceWarning, match="solved 2 of 3 cells only to a relative gap above"):
-        warn_of_gaps(np.array([[1e-4, 1e-2], [2e-2, np.nan], [1e-4, 1e-4]]), 1e-4)
+        warn_of_gaps(np.array([[1e-4, 1e-2], [2e-2, np.nan], [1e-4, 1e-4]]), 1e-4, "PSVCCV")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_scores(table([[0.5], [0.6]]))
-        warn_of_gaps(np.array([[1e-4, 9e-4], [np.nan, np.nan]]), 1e-4)
+        warn_of_scores(table([[0.5], [0.6]]), "PSVCCV")
+        warn_of_gaps(np.array([[1e-4, 9e-4], [np.nan, np.nan]]), 1e-4, "PSVCCV")

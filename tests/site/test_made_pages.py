@@ -89,6 +89,13 @@ def test_every_page_is_in_a_table_of_contents():
     assert {page.stem for page in DOCS.glob("*.md")} <= listed
 
 
+def test_programs_of_the_gallery_are_short(site):
+    """Under ten seconds; a page says how long its program took if that was longer."""
+    pages = sorted((site / "gallery").glob("plot_*.html"))
+    assert len(pages) == len(list((ROOT / "examples" / "gallery").glob("plot_*.py")))
+    assert not [page.name for page in pages if "running time of the script" in page.read_text()]
+
+
 # --- the command line ----------------------------------------------------------------------------
 
 
@@ -108,7 +115,7 @@ def test_every_option_of_every_command_is_on_its_page(made):
 def test_defaults_and_choices_are_told(made):
     pytest.importorskip("typer")
     text = made("command_pages").page("fit", made("command_pages").commands()["fit"])
-    assert re.search(r"^\| `--p` float \| Exponent of the hinge.*default: 1\.5", text, re.M | re.I)
+    assert re.search(r"^\| `--p` float \| Exponent of the loss.*default: 1\.5", text, re.M | re.I)
     assert re.search(r"^\| `--kernel` .*rbf.*laplacian", text, re.M)
     assert re.search(r"^    psvm fit iris\.csv --target", text, re.M)
 

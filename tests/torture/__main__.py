@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torture.failing_calls import preload
-from torture.kinds import kind_of, prepare, recipe_of, run_case
+from torture.kinds import KINDS, kind_of, prepare, recipe_of, run_case
 from torture.outcome import Outcome
 from torture.pool import Case, Pool
 
@@ -50,8 +50,10 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seed", help="of the case to run again, some with commas, or 'kept'")
     parser.add_argument("--base", type=int, help="the first seed; by the clock if not given")
     parser.add_argument("--fits", type=int, help="how many, instead of a time")
+    parser.add_argument("--regressions", type=int)
     parser.add_argument("--files", type=int)
     parser.add_argument("--stress", type=int)
+    parser.add_argument("--only", choices=KINDS, help="cases of one kind")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a case")
     return parser.parse_args()
@@ -66,11 +68,13 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
         return
     base = options.base if options.base is not None else int(time.time()) * 1000
     print(f"seeds from {base} on, {options.workers} workers", flush=True)
-    left = {kind: getattr(options, kind) for kind in ("fits", "files", "stress")}
+    left = {kind: getattr(options, kind) for kind in KINDS}
     counted = any(number is not None for number in left.values())
     until = time.monotonic() + 60 * options.minutes
     for seed in itertools.count(base):
         kind = kind_of(seed)
+        if options.only not in (None, kind):
+            continue
         if counted:
             if not any(left.values()):
                 return

@@ -52,10 +52,12 @@ class FitCase:
         weights = "" if data.sample_weight is None else ", weights"
         more = f", after {self.before}" if self.before else ""
         more += f", {self.blocks} blocks" if self.blocks else ""
-        classes = len(np.unique(data.y))
+        learned = f"{len(np.unique(data.y))} classes"
+        if self.estimator.removesuffix("CV").removesuffix("Quantiles").endswith("R"):
+            learned = f"y from {data.y.min():.3g} to {data.y.max():.3g}"
         return (
             f"{self.estimator}({words}) on {data.values.shape[0]} x {data.values.shape[1]} "
-            f"{data.form}, {classes} classes{weights}{more}"
+            f"{data.form}, {learned}{weights}{more}"
         )
 
 
@@ -86,7 +88,19 @@ def make_data(rng: np.random.Generator, largest: int = 150) -> Data:
     classes = one_of(rng, 2, 3, 5, 1, weights=[20, 5, 2, 0.3])
     y = _labels(rng, n, classes)
     centres = rng.normal(size=(classes, d)) * one_of(rng, 0.0, 1.0, 3.0, 10.0)
-    values = rng.normal(size=(n, d)) + centres[y]
+    X, values, form = _spoilt(rng, rng.normal(size=(n, d)) + centres[y])
+    labels = one_of(rng, y, y * 2 - 1, np.array(list("abcdefgh"))[y], y.astype(float))
+    return Data(X, values, labels, make_weights(rng, n), form)
+
+
+def make_rows(rng: np.random.Generator, n: int) -> tuple[Any, np.ndarray, str]:
+    """n random rows, the same numbers as a plain array, and their form."""
+    d = int(one_of(rng, 1, rng.integers(1, 6), rng.integers(2, 30), weights=[1, 5, 3]))
+    return _spoilt(rng, rng.normal(size=(n, d)))
+
+
+def _spoilt(rng: np.random.Generator, values: np.ndarray) -> tuple[Any, np.ndarray, str]:
+    """Rows that are hard to compute with, in a form that may be any."""
     values = _spoil(rng, values)
     if rng.random() < 0.3:
         values[rng.random(values.shape) < rng.uniform(0.3, 0.95)] = 0.0
@@ -96,8 +110,7 @@ def make_data(rng: np.random.Generator, largest: int = 150) -> Data:
             values = values.astype(np.float32)
         values[~np.isfinite(values)] = 1.0
     X, form = _form(rng, values)
-    labels = one_of(rng, y, y * 2 - 1, np.array(list("abcdefgh"))[y], y.astype(float))
-    return Data(X, values.astype(np.float64), labels, _weights(rng, n), form)
+    return X, values.astype(np.float64), form
 
 
 def _labels(rng: np.random.Generator, n: int, classes: int) -> np.ndarray:
@@ -189,7 +202,7 @@ def _with_zeros(values: np.ndarray) -> Any:
     return sp.csr_matrix((values.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d), (n, d))
 
 
-def _weights(rng: np.random.Generator, n: int) -> np.ndarray | None:
+def make_weights(rng: np.random.Generator, n: int) -> np.ndarray | None:
     how = rng.random()
     if how < 0.6:
         return None
@@ -248,7 +261,7 @@ def _common(rng: np.random.Generator) -> dict[str, Any]:
     return found
 
 
-def _kernel(rng: np.random.Generator) -> dict[str, Any]:
+def kernel_parameters(rng: np.random.Generator) -> dict[str, Any]:
     name = one_of(rng, *KERNELS, weights=[8, 3, 2, 1.5, 2, 2, 2, 1])
     found: dict[str, Any] = {"kernel": product_and_one if name == "callable" else name}
     if name in ("rbf", "poly", "sigmoid", "laplacian", "exponential"):
@@ -263,7 +276,7 @@ def _kernel(rng: np.random.Generator) -> dict[str, Any]:
     return found
 
 
-def _gram(rng: np.random.Generator, data: Data) -> Data:
+def make_gram(rng: np.random.Generator, data: Data) -> Data:
     """A kernel matrix instead of rows, now and then of a form that is not definite."""
     with np.errstate(all="ignore"):
         K = data.values @ data.values.T
@@ -281,9 +294,9 @@ def make_fit(rng: np.random.Generator) -> FitCase:
     data = make_data(rng, largest)
     if name == "LinearPSVC":
         return _linear(rng, data)
-    parameters = _common(rng) | _kernel(rng)
+    parameters = _common(rng) | kernel_parameters(rng)
     if parameters["kernel"] == "precomputed":
-        data = _gram(rng, data)
+        data = make_gram(rng, data)
     if name == "PSVC":
         case = FitCase(name, parameters, data)
         if rng.random() < 0.3:

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from torture.cases import FitCase
 from torture.exact import EPS, Kernel, Real, dot, exactly, weights_of
 from torture.outcome import Outcome
-from torture.referee import Referee, by_its_name, coefficients, signs_of
+from torture.referee import Referee, Rows, by_its_name, coefficients, signs_of
+from torture.regression_referee import RegressionReferee
 
 _U = np.finfo(np.float64).eps
 # Norms of sparse rows, which are not centred, may cancel by 2^13 times their number.
@@ -57,40 +58,111 @@ def _votes(pairs: np.ndarray, k: int) -> np.ndarray:
 
 
 def _check_values(referee: Referee, scores: np.ndarray, outcome: Outcome) -> None:
-    model, kernel = referee.model, referee.kernel
-    X = referee.X
-    linear = kernel.name == "linear"
-    if not linear:
-        support = X[model.support_] if kernel.name != "precomputed" else None
-        if support is not None:
-            K, error = kernel.matrix(X, support), entry_errors(kernel, X, support)
-            if kernel.name == "rbf" and sp.issparse(referee.case.data.X):
-                error = error + _SPARSE
-        else:
-            K, error = X[:, model.support_], Real(0)
+    model = referee.model
+    linear = referee.kernel.name == "linear"
+    entries = None if linear else support_entries(referee)
     for t, classes in enumerate(signs_of(len(referee.classes), referee.pairwise)):
         b = Real(by_its_name(model, "intercept_")[t])
-        if linear:
-            w, off = _weights(referee, t, classes, outcome)
-            values, size = dot(X, w) + b, dot(np.abs(X), np.abs(w)) + abs(b)
-            bound = _U * (len(w) + 16) * size + dot(np.abs(X), off)
-            coef = w
+        if entries is None:
+            values, bound = values_by_weights(referee.X, *_weights(referee, t, classes, outcome), b)
         else:
             codes = referee.codes[model.support_]
             coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
-            values = dot(K, coef) + b
-            size = dot(np.abs(K), np.abs(coef)) + abs(b)
-            bound = _U * (len(coef) + 32) * size + dot(error + 0 * K, np.abs(coef))
-        bound = bound + _TINY * (1 + np.abs(coef).sum())
-        off = np.abs(scores[:, t] - values) - 4 * bound
-        if (off > 0).any():
-            i = int(off.argmax())
-            outcome.found(
-                "wrong decision",
-                f"problem {t}, row {i}: {scores[i, t]!r}, exactly {float(values[i])!r}, "
-                f"rounding allows {float(bound[i]):.1e}",
-            )
+            values, bound = values_by_kernel(*entries, coef, b)
+        if not _agree(scores[:, t], values, bound, f"problem {t}, ", outcome):
             return
+
+
+def support_entries(rows: Rows) -> tuple[np.ndarray, Any]:
+    """Kernel entries of all rows and the support vectors, and how far float64 may be off."""
+    model, kernel, X = rows.model, rows.kernel, rows.X
+    if kernel.name == "precomputed":
+        return X[:, model.support_], Real(0)
+    support = X[model.support_]
+    K, error = kernel.matrix(X, support), entry_errors(kernel, X, support)
+    if kernel.name == "rbf" and sp.issparse(rows.case.data.X):
+        error = error + _SPARSE
+    return K, error
+
+
+def values_by_weights(
+    X: np.ndarray, w: np.ndarray, off: np.ndarray, b: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """``X w + b``, and what rounding may make of it where w is so much off."""
+    size = dot(np.abs(X), np.abs(w)) + abs(b)
+    bound = _U * (len(w) + 16) * size + dot(np.abs(X), off)
+    return dot(X, w) + b, bound + _TINY * (1 + np.abs(w).sum())
+
+
+def values_by_kernel(
+    K: np.ndarray, error: Any, coef: np.ndarray, b: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """``K coef + b``, and what rounding may make of it."""
+    size = dot(np.abs(K), np.abs(coef)) + abs(b)
+    bound = _U * (len(coef) + 32) * size + dot(error + 0 * K, np.abs(coef))
+    return dot(K, coef) + b, bound + _TINY * (1 + np.abs(coef).sum())
+
+
+def _agree(
+    found: np.ndarray, values: np.ndarray, bound: np.ndarray, where: str, outcome: Outcome
+) -> bool:
+    """Whether values are within their bounds; a finding names the worst that is not."""
+    off = np.abs(found - values) - 4 * bound
+    if (off > 0).any():
+        i = int(off.argmax())
+        outcome.found(
+            "wrong decision",
+            f"{where}row {i}: {found[i]!r}, exactly {float(values[i])!r}, "
+            f"rounding allows {float(bound[i]):.1e}",
+        )
+    return not (off > 0).any()
+
+
+def check_predictions(referee: RegressionReferee, outcome: Outcome) -> None:
+    """``predict`` of a regressor is within rounding."""
+    model, case = referee.model, referee.case
+    found = np.asarray(model.predict(case.data.X))
+    if found.shape != (len(case.data.y),) or not np.isfinite(found).all():
+        outcome.found("not a number", f"predict has {found[~np.isfinite(found)][:3]}")
+        return
+    values, bound = _exact_values(referee, getattr(model, "coef_", None), outcome)
+    _agree(found, values, bound, "", outcome)
+
+
+def check_sorted_predictions(
+    model: Any, quantiles: list[float], members: list[RegressionReferee], outcome: Outcome
+) -> None:
+    """``predict`` of several quantiles has the values of all, in the order of the quantiles."""
+    case = members[0].case
+    found = np.asarray(model.predict(case.data.X))
+    if found.shape != (len(case.data.y), len(quantiles)) or not np.isfinite(found).all():
+        outcome.found("not a number", f"predict has {found[~np.isfinite(found)][:3]}")
+        return
+    linear = members[0].kernel.name == "linear"
+    weights = model.coef_ if linear else [None] * len(members)
+    exact = [_exact_values(one, w, outcome) for one, w in zip(members, weights, strict=True)]
+    values = np.sort(np.column_stack([value for value, _ in exact]), axis=1)
+    bound = np.max([bound for _, bound in exact], axis=0)
+    for rank, column in enumerate(np.argsort(quantiles)):
+        where = f"quantile {quantiles[column]:g}, "
+        if not _agree(found[:, column], values[:, rank], bound, where, outcome):
+            return
+
+
+def _exact_values(referee: RegressionReferee, weights: Any, outcome: Outcome) -> tuple[Any, Any]:
+    """Predictions of a stored regressor, whose ``coef_`` are these weights, and their bounds."""
+    model = referee.model
+    b = Real(np.ravel(model.intercept_)[0])
+    if referee.kernel.name != "linear":
+        coef = exactly(model.dual_coef_[0])
+        return values_by_kernel(*support_entries(referee), coef, b)
+    stored = np.ravel(weights)
+    if not hasattr(model, "dual_coef_"):
+        w = exactly(stored)
+        return values_by_weights(referee.X, w, 0 * w, b)
+    support = referee.X[model.support_]
+    w, off = _weights_of(exactly(model.dual_coef_[0]), support, stored, "", outcome)
+    return values_by_weights(referee.X, w, off, b)
 
 
 def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[Any, Any]:
@@ -99,17 +171,24 @@ def _weights(referee: Referee, t: int, classes: Any, outcome: Outcome) -> tuple[
     if not hasattr(model, "dual_coef_"):
         w = exactly(by_its_name(model, "coef_")[t])
         return w, np.zeros_like(w)
-    support = referee.X[model.support_]
     codes = referee.codes[model.support_]
     coef = coefficients(exactly(model.dual_coef_), codes, t, classes, referee.pairwise)
+    support = referee.X[model.support_]
+    return _weights_of(coef, support, model.coef_[t], f"problem {t}, ", outcome)
+
+
+def _weights_of(
+    coef: np.ndarray, support: np.ndarray, stored: np.ndarray, where: str, outcome: Outcome
+) -> tuple[Any, Any]:
+    """``sum_s coef_s x_s``, which ``coef_`` agrees with, and what rounding may make of it."""
     w, rounding = weights_of(coef, support)
     # The middle may as well be that of the support vectors of this problem alone.
     rounding = np.maximum(rounding, weights_of(coef[coef != 0], support[coef != 0])[1])
     # In float64 the middle is rounded, too.
     off = rounding * (_U / EPS) + 16 * _U**2 * dot(np.abs(coef), np.abs(support))
-    if (np.abs(exactly(model.coef_[t]) - w) > 4 * off + 4 * _U * np.abs(w)).any():
-        k = int((np.abs(exactly(model.coef_[t]) - w) - off).argmax())
-        outcome.found("coef_", f"problem {t}, column {k}: {model.coef_[t][k]!r}, exactly {w[k]!r}")
+    if (np.abs(exactly(stored) - w) > 4 * off + 4 * _U * np.abs(w)).any():
+        k = int((np.abs(exactly(stored) - w) - off).argmax())
+        outcome.found("coef_", f"{where}column {k}: {stored[k]!r}, exactly {w[k]!r}")
     return w, off
 
 

@@ -1,7 +1,10 @@
 """The problem in extended precision, written out again from its definition.
 
-    P(w, b) = 1/2 ||w||^2 + sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))^p
-    D(alpha) = sum_i alpha_i - 1/2 ||w(alpha)||^2 - sum_i conjugate_i(alpha_i)
+    P(w, b) = 1/2 ||w||^2 + sum_i cost_i max(0, y_i (target_i - <w, phi(x_i)> - b))^p
+    D(alpha) = sum_i alpha_i y_i target_i - 1/2 ||w(alpha)||^2 - sum_i conjugate_i(alpha_i)
+
+A row of a binary problem has its sign for its target: slack is 1 - y_i f_i. A row of a regression
+is two rows here, which push the prediction up to y - epsilon and down to y + epsilon.
 
 Nothing here imports psvm. Every value comes with a bound of its own rounding, so that what is
 called wrong is wrong.
@@ -17,6 +20,7 @@ import numpy as np
 
 Real = np.longdouble
 EPS = np.finfo(Real).eps
+INSIDE = 1e-9  # slack of a hard margin, and of a hard tube in units of its targets, that is none
 
 
 def exactly(values: Any) -> np.ndarray:
@@ -89,9 +93,10 @@ def weights_of(coef: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Problem:
-    """A binary problem over the rows of a kernel matrix; ``entry_error`` bounds its entries'.
+    """A problem over the rows of a kernel matrix; ``entry_error`` bounds its entries'.
 
-    Of a linear kernel also over ``features``, where long sums of large terms cancel less.
+    Of a linear kernel also over ``features``, where long sums of large terms cancel less. Without
+    ``target`` it is binary, and the targets are the signs.
     """
 
     K: np.ndarray
@@ -101,10 +106,19 @@ class Problem:
     fit_intercept: bool
     entry_error: Any = 0.0
     features: np.ndarray | None = None
+    target: np.ndarray | None = None
 
     @property
     def hard(self) -> bool:
         return bool(np.isinf(self.cost).any())
+
+    @property
+    def aim(self) -> np.ndarray:
+        return self.y if self.target is None else self.target
+
+    def short(self, values: np.ndarray) -> np.ndarray:
+        """How far every row is from costing nothing; slack where positive."""
+        return self.y * (self.aim - values)
 
     def image(self, coef: np.ndarray) -> tuple[Value, np.ndarray, np.ndarray]:
         """``||w||^2`` of ``w = sum_j coef_j phi(x_j)``, its decision values, and their errors."""
@@ -125,12 +139,16 @@ class Problem:
     def at(self, coef: np.ndarray, intercept: Any) -> Value:
         """P of ``w = sum_j coef_j phi(x_j)``."""
         norm, f, error = self.image(coef)
-        return self.primal(norm, f + intercept, error + 8 * EPS * (abs(intercept) + 1))
+        size = abs(intercept) + np.abs(self.aim)
+        return self.primal(norm, f + intercept, error + 8 * EPS * size)
 
     def primal(self, squared_norm: Value, values: np.ndarray, error: np.ndarray) -> Value:
         """P from ``||w||^2`` and the decision values, which are ``error`` off at most."""
         half = Value(squared_norm.value / 2, squared_norm.error / 2)
-        short = 1 - self.y * values
+        short = self.short(values)
+        if self.hard and self.target is not None:
+            inside = short.max() <= INSIDE
+            return half if inside else Value(Real(np.inf), Real(0))
         if self.hard:
             least = 1 - short.max()
             if not least > 0:
@@ -148,7 +166,7 @@ class Problem:
         """The minimiser over b: bisection of the slope."""
         if not self.fit_intercept:
             return Real(0)
-        threshold = self.y - f
+        threshold = self.aim - f
         positive = self.y > 0
         low, high = threshold.min(), threshold.max()
         if self.hard:
@@ -187,9 +205,10 @@ class Problem:
         """D of a feasible alpha."""
         norm, _, _ = self.image(alpha * self.y)
         conjugate, error = self.conjugate(alpha)
-        own = (len(alpha) + 16) * EPS * (alpha.sum() + conjugate.sum())
+        linear = alpha * self.y * self.aim
+        own = (len(alpha) + 16) * EPS * (np.abs(linear).sum() + conjugate.sum())
         return Value(
-            alpha.sum() - norm.value / 2 - conjugate.sum(), norm.error / 2 + own + error.sum()
+            linear.sum() - norm.value / 2 - conjugate.sum(), norm.error / 2 + own + error.sum()
         )
 
     def conjugate(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +227,7 @@ class Problem:
         """The Fenchel-Young sum over the rows, relative to the parts of P: 0 where stationary."""
         norm, f, _ = self.image(coef)
         alpha = np.maximum(coef * self.y, 0)
-        short = 1 - self.y * (f + intercept)
+        short = self.short(f + intercept)
         lost = self.cost * np.maximum(short, 0) ** Real(self.p)
         conjugate, _ = self.conjugate(alpha)
         size = abs(norm.value) / 2 + lost.sum()

@@ -16,9 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 import psvm
 from torture.cases import FitCase, make_fit
-from torture.decisions import check_decisions
+from torture.decisions import check_decisions, check_predictions, check_sorted_predictions
 from torture.outcome import Outcome
 from torture.referee import Referee, by_its_name, judge
+from torture.regression_cases import REGRESSORS, make_regression
+from torture.regression_referee import RegressionReferee
+
+MAKERS = {"fits": make_fit, "regressions": make_regression}
+ALONE = ("PSVC", "LinearPSVC", "PSVR", "LinearPSVR")
+SEARCHES = ("PSVCCV", "PSVRCV")
 
 HERE = __file__
 PACKAGE = str(Path(psvm.__file__).parent)
@@ -30,17 +36,23 @@ INTERNAL = ("brentq", "f(a)", "nan_policy", "operands", "broadcast", "zero-size"
             "incompatible function", "math domain",
             "Numerical result")  # fmt: skip
 
-# What scikit-learn says of labels and folds is its own.
-THEIRS = ("The number of unique classes is greater than", "The least populated class")
+# What scikit-learn says of labels, folds and scores is its own; and cells whose fits explode, with
+# a kernel that is not definite, have no score.
+THEIRS = (
+    "The number of unique classes is greater than",
+    "The least populated class",
+    "R^2 score is not well-defined",
+    "PSVRCV chooses without",
+)
 
 SLOW = 5.0  # CPU seconds that no fit of fewer than 1,000 rows takes
 
 
-def run_fit(seed: int) -> Outcome:
+def run_fit(seed: int, kind: str = "fits") -> Outcome:
     """The fit of a seed, and all that is wrong with it."""
-    outcome = Outcome(seed, "fits")
+    outcome = Outcome(seed, kind)
     rng = np.random.default_rng(seed)
-    case = make_fit(rng)
+    case = MAKERS[kind](rng)
     outcome.recipe = str(case)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -54,9 +66,12 @@ def run_fit(seed: int) -> Outcome:
         check_error(error, outcome)
         return outcome
     outcome.counts[case.estimator] += 1
-    for name, one, C, p in models_of(case, model):
-        check_model(case, name, one, C, p, outcome)
-    if case.estimator in ("PSVC", "LinearPSVC") and rng.random() < 0.2:
+    if case.estimator in REGRESSORS:
+        check_regressor(case, model, outcome)
+    else:
+        for name, one, C, p in models_of(case, model):
+            check_model(case, name, one, C, p, outcome)
+    if case.estimator in ALONE and rng.random() < 0.2:
         check_failing_refit(case, model, rng, outcome)
     return outcome
 
@@ -138,6 +153,45 @@ def check_model(case: FitCase, name: str, model: Any, C: Any, p: Any, outcome: O
         check_decisions(case, model, referee, outcome)
 
 
+def check_regressor(case: FitCase, model: Any, outcome: Outcome) -> None:
+    """Attributes, certificate, predictions."""
+    chosen: dict[str, float] = {}
+    if case.estimator == "PSVRCV":
+        model, best = model.best_estimator_, model.best_params_
+        chosen = {name: float(best[name]) for name in ("p", "C", "epsilon")}
+    before = len(outcome.findings)
+    check_attributes(case, model, outcome)
+    if len(outcome.findings) > before:
+        return
+    if case.estimator == "PSVRQuantiles":
+        quantiles = [float(one) for one in model.quantiles_]
+        members = [
+            RegressionReferee(case, quantile_of(model, i), quantile=one)
+            for i, one in enumerate(quantiles)
+        ]
+        check_sorted_predictions(model, quantiles, members, outcome)
+    else:
+        members = [RegressionReferee(case, model, **chosen)]
+        check_predictions(members[0], outcome)
+    for referee in members:
+        if referee.within_range:
+            judge(referee.stored(), outcome, f"quantile {float(referee.quantile):g}")
+        else:
+            outcome.counts["out of range"] += 1
+
+
+def quantile_of(model: Any, i: int) -> Any:
+    """One of several quantiles with the attributes that a PSVR would have."""
+    return SimpleNamespace(
+        dual_coef_=model.dual_coef_[i : i + 1],
+        support_=model.support_,
+        intercept_=model.intercept_[i : i + 1],
+        dual_gap_=model.dual_gap_[i : i + 1],
+        status_=model.status_[i : i + 1],
+        _kernel=model._kernel,
+    )
+
+
 def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
     """Everything is a number, and says what it should."""
     names = ["dual_gap_", "primal_objective_", "dual_objective_"]
@@ -169,7 +223,7 @@ def check_attributes(case: FitCase, model: Any, outcome: Outcome) -> None:
             "status", f"intercept_ {by_its_name(model, 'intercept_')} without an intercept"
         )
     limit = case.parameters.get("max_iter", -1)
-    if limit > 0 and (model.n_iter_ > limit).any() and case.estimator != "PSVCCV":
+    if limit > 0 and (model.n_iter_ > limit).any() and case.estimator not in SEARCHES:
         outcome.found("status", f"n_iter_ {model.n_iter_} with max_iter {limit}")
 
 
@@ -207,7 +261,8 @@ def check_time(case: FitCase, wall: float, cpu: float, outcome: Outcome) -> None
     """Small fits are quick, and ``max_time`` is kept; both by the lesser of two clocks."""
     seconds = min(wall, cpu)
     limit = case.parameters.get("max_time")
-    many = 8 if case.estimator in ("psvm_path", "PSVCCV") else 1 + bool(case.before)
+    several = ("psvm_path", "PSVRQuantiles", *SEARCHES)
+    many = 8 if case.estimator in several else 1 + bool(case.before)
     if seconds > SLOW * many:
         outcome.found("slow", f"{seconds:.1f} s")
     if limit is not None and seconds > limit + max(0.5, 0.1 * limit):
@@ -222,6 +277,8 @@ def check_failing_refit(
     spoiled = np.array(case.data.values)
     how = int(rng.integers(4))
     y, weight = case.data.y, case.data.sample_weight
+    if case.estimator in REGRESSORS and callable(case.parameters.get("kernel")) and how == 0:
+        how = 3  # where all targets are inside the tube, a callable sees no row at all
     if how == 0:
         # A callable never sees a row of weight 0.
         counts = np.flatnonzero(np.ones(len(y)) if weight is None else np.asarray(weight) > 0.0)
@@ -230,6 +287,8 @@ def check_failing_refit(
         y = y[:-1]
     elif how == 2:
         weight = -np.ones(len(y))
+    elif case.estimator in REGRESSORS:
+        y = np.where(np.arange(len(y)) == rng.integers(len(y)), np.nan, y)
     else:
         y = np.full(len(y), y[0])
     _, error = attempt(lambda: model.fit(spoiled, y, sample_weight=weight))

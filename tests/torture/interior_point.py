@@ -1,8 +1,8 @@
-"""A solver of the referee's own: a primal-dual interior-point method for the p-norm hinge.
+"""A solver of the referee's own: a primal-dual interior-point method for the p-norm loss.
 
-With Q = yy' * K, slack xi and margin surplus s the optimum is the solution of
+With Q = yy' * K, targets t, slack xi and surplus s the optimum is the solution of
 
-    Q alpha + y b - 1 + xi - s = 0        alpha s = 0
+    Q alpha + y b - y t + xi - s = 0      alpha s = 0
     alpha + z = p cost xi^(p - 1)         xi z = 0        y'alpha = 0
 
 found by Newton's method with both products at mu -> 0. Steps are float64 first (n is small: a
@@ -75,7 +75,7 @@ def _take(problem: Problem, bracket: Bracket, alpha: np.ndarray) -> None:
 
 def stationary(problem: Problem, values: np.ndarray) -> np.ndarray:
     """``alpha = p cost xi^(p - 1)``: what alpha would be, were these values optimal."""
-    xi = np.maximum(1 - problem.y * values, 0)
+    xi = np.maximum(problem.short(values), 0)
     p = Real(problem.p)
     with np.errstate(over="ignore", under="ignore"):
         return np.where(xi > 0, p * problem.cost * xi ** (p - 1), 0)
@@ -88,7 +88,7 @@ def matched(problem: Problem, values: np.ndarray, w: np.ndarray) -> np.ndarray:
     its square only.
     """
     alpha = stationary(problem, values)
-    xi = np.maximum(1 - problem.y * values, 0)
+    xi = np.maximum(problem.short(values), 0)
     assert problem.features is not None
     F, wanted = problem.y[:, None] * problem.features, w
     if problem.fit_intercept:
@@ -108,6 +108,7 @@ def matched(problem: Problem, values: np.ndarray, w: np.ndarray) -> np.ndarray:
 def _path(problem: Problem, kind: Any, primal: Any) -> Iterator[np.ndarray]:
     """The iterates, late enough to be worth a look; ``primal`` is about P or more."""
     n, y, p = len(problem.y), problem.y.astype(kind), kind(problem.p)
+    wanted = (problem.y * problem.aim).astype(kind)
     K = problem.K
     if problem.fit_intercept:  # the same problem, with smaller numbers
         middle = K.mean(axis=0)
@@ -135,7 +136,7 @@ def _path(problem: Problem, kind: Any, primal: Any) -> Iterator[np.ndarray]:
             first = slope * xi ** (p - 1)
             second = slope * (p - 1) * xi ** (p - 2)
             mu = 0.1 * (alpha @ s + (0.0 if hard else xi @ z)) / (n if hard else 2 * n)
-            r1 = system.product(alpha) + y * b - 1 - s + (0.0 if hard else xi)
+            r1 = system.product(alpha) + y * b - wanted - s + (0.0 if hard else xi)
             c3 = mu - alpha * s
             D, right = s / alpha, -r1 + c3 / alpha
             if not hard:

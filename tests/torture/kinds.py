@@ -14,7 +14,8 @@ import numpy as np
 from torture.outcome import Outcome
 
 # Of every 20 seeds.
-_KINDS = ["fits"] * 16 + ["files"] * 3 + ["stress"]
+_KINDS = ["fits"] * 12 + ["regressions"] * 4 + ["files"] * 3 + ["stress"]
+KINDS = tuple(dict.fromkeys(_KINDS))
 
 
 def kind_of(seed: int) -> str:
@@ -31,11 +32,9 @@ def prepare() -> None:
 
 def recipe_of(kind: str, seed: int) -> str:
     """What a case is, without running it."""
-    if kind != "fits":
-        return ""
-    from torture.cases import make_fit
+    from torture.fits import MAKERS
 
-    return str(make_fit(np.random.default_rng(seed)))
+    return str(MAKERS[kind](np.random.default_rng(seed))) if kind in MAKERS else ""
 
 
 def run_case(kind: str, seed: int) -> Outcome:
@@ -72,10 +71,10 @@ def _state() -> dict[str, Any]:
 
 
 def _run(kind: str, seed: int) -> Outcome:
-    if kind == "fits":
+    if kind in ("fits", "regressions"):
         from torture.fits import run_fit
 
-        return run_fit(seed)
+        return run_fit(seed, kind)
     if kind == "files":
         from torture.files import run_file
 

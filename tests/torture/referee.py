@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from torture.cases import FitCase
-from torture.exact import EPS, Kernel, Problem, Real, Value, dot, exactly, weights_of
+from torture.exact import EPS, INSIDE, Kernel, Problem, Real, Value, dot, exactly, weights_of
 from torture.interior_point import Bracket, improve, matched, stationary
 from torture.outcome import Outcome
 
@@ -96,21 +96,13 @@ def by_its_name(model: Any, name: str) -> Any:
     return getattr(model, f"pair_{name}" if hasattr(model, "pair_coef_") else name)
 
 
-class Referee:
-    """The rows of a fit in extended precision, shared by its binary problems."""
+class Rows:
+    """The rows of a fit in extended precision, and a kernel over them."""
 
-    def __init__(self, case: FitCase, model: Any, C: float | None = None, p: float | None = None):
-        self.case, self.model = case, model
-        self.p = float(case.parameters["p"] if p is None else p)
-        self.classes = np.asarray(model.classes_)
-        self.codes = np.searchsorted(self.classes, case.data.y)
-        self.codes = np.minimum(self.codes, len(self.classes) - 1)
-        self.cost = costs(case, self.classes, case.parameters["C"] if C is None else C)
+    def __init__(self, case: FitCase, model: Any, cost: np.ndarray) -> None:
+        self.case, self.model, self.cost = case, model, cost
         self.kernel = kernel_of(case, model)
         self.fit_intercept = case.parameters.get("fit_intercept", True)
-        default = "ovr" if case.estimator == "LinearPSVC" else "ovo"
-        way = case.parameters.get("multi_class", default)
-        self.pairwise = way == "ovo" and len(self.classes) > 2
         self.X = exactly(case.data.values)
         self.features: np.ndarray | None = None
         self.K, self.entry_error = self._matrix()
@@ -134,6 +126,39 @@ class Referee:
         rounded = kernel.name == "product and constant"
         return kernel.matrix(X, X), 4 * (d + 8) * (2.0**-52 if rounded else EPS) * size
 
+    def with_kernel(
+        self, problem: Problem, rows: np.ndarray, coef: np.ndarray, b: Any
+    ) -> tuple[Value, np.ndarray]:
+        if self.features is None:
+            return problem.at(coef, b), problem.image(coef)[1] + b
+        return self.with_weights(problem, rows, *weights_of(coef, self.X[rows]), b)
+
+    def with_weights(
+        self, problem: Problem, rows: np.ndarray, w: np.ndarray, off: np.ndarray, b: Any
+    ) -> tuple[Value, np.ndarray]:
+        X, terms = self.X[rows], 2 * (len(w) + 16) * EPS
+        values = dot(X, w) + b
+        error = terms * (dot(np.abs(X), np.abs(w)) + abs(b) + 1) + dot(np.abs(X), off)
+        norm = dot(w, w)
+        norm = Value(norm, terms * norm + dot(2 * np.abs(w) + off, off))
+        return problem.primal(norm, values, error), values
+
+
+class Referee(Rows):
+    """The rows of a fit of classes, shared by its binary problems."""
+
+    def __init__(self, case: FitCase, model: Any, C: float | None = None, p: float | None = None):
+        self.p = float(case.parameters["p"] if p is None else p)
+        self.classes = np.asarray(model.classes_)
+        self.codes = np.searchsorted(self.classes, case.data.y)
+        self.codes = np.minimum(self.codes, len(self.classes) - 1)
+        default = "ovr" if case.estimator == "LinearPSVC" else "ovo"
+        way = case.parameters.get("multi_class", default)
+        self.pairwise = way == "ovo" and len(self.classes) > 2
+        super().__init__(
+            case, model, costs(case, self.classes, case.parameters["C"] if C is None else C)
+        )
+
     def problems(self) -> Iterator[Stored]:
         """Every binary problem as stored."""
         model = self.model
@@ -156,30 +181,13 @@ class Referee:
                 coef = coef[rows]
             if coef is None:
                 w = exactly(by_its_name(model, "coef_")[t])
-                primal, values = self._linear(problem, rows, w, 0 * w, intercept)
+                primal, values = self.with_weights(problem, rows, w, 0 * w, intercept)
             else:
-                primal, values = self._kernel(problem, rows, coef, intercept)
+                primal, values = self.with_kernel(problem, rows, coef, intercept)
             status = model.status_[t].name if model.status_ else ""
             yield Stored(
                 problem, primal, values, coef, intercept, float(model.dual_gap_[t]), status, w
             )
-
-    def _kernel(
-        self, problem: Problem, rows: np.ndarray, coef: np.ndarray, b: Any
-    ) -> tuple[Value, np.ndarray]:
-        if self.features is None:
-            return problem.at(coef, b), problem.image(coef)[1] + b
-        return self._linear(problem, rows, *weights_of(coef, self.X[rows]), b)
-
-    def _linear(
-        self, problem: Problem, rows: np.ndarray, w: np.ndarray, off: np.ndarray, b: Any
-    ) -> tuple[Value, np.ndarray]:
-        X, terms = self.X[rows], 2 * (len(w) + 16) * EPS
-        values = dot(X, w) + b
-        error = terms * (dot(np.abs(X), np.abs(w)) + abs(b) + 1) + dot(np.abs(X), off)
-        norm = dot(w, w)
-        norm = Value(norm, terms * norm + dot(2 * np.abs(w) + off, off))
-        return problem.primal(norm, values, error), values
 
 
 def judge(stored: Stored, outcome: Outcome, name: str) -> None:
@@ -190,12 +198,15 @@ def judge(stored: Stored, outcome: Outcome, name: str) -> None:
     if not claim < 1:  # nothing is claimed: D = 0 is a bound
         outcome.counts["no claim"] += 1
         return
+    if primal.value == 0:  # w = 0 without any slack: no model is better, and no kernel in it
+        outcome.counts["proved"] += 1
+        return
     least = _least_eigenvalue(problem.K)
     if least < -1e-9:
         _judge_stationary(stored, outcome, name, least)
         return
-    if problem.hard and 1 - (problem.y * stored.values).min() > 1e-9:
-        short = float(1 - (problem.y * stored.values).min())
+    short = float(problem.short(stored.values).max(initial=0))
+    if problem.hard and short > INSIDE:
         outcome.found("false certificate", f"{name}: hard margin with slack {short:.1e}")
         return
     if not np.isfinite(primal.value):

@@ -83,7 +83,7 @@ def test_seeds_cover_what_is_meant_to_be_covered():
     assert any(np.isinf(case.parameters.get("C", 0)) for case in cases)
     assert any(case.before for case in cases)
     assert any(case.blocks for case in cases)
-    assert {kind_of(seed) for seed in range(20)} == {"fits", "files", "stress"}
+    assert {kind_of(seed) for seed in range(20)} == {"fits", "regressions", "files", "stress"}
 
 
 def test_every_form_holds_the_same_numbers():

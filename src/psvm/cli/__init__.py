@@ -17,7 +17,7 @@ _OF_CLI = ("polars", "rich", "skops", "typer")
 def install_of(package: str | None) -> str:
     """What to type to get a package that a command needs."""
     extra = "cli" if str(package).partition(".")[0] in _OF_CLI else "paper"
-    return f"pip install 'psvm[{extra}]'"
+    return f"pip install '.[{extra}]' in a clone of the repository"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

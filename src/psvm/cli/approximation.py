@@ -11,12 +11,12 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
 
 from psvm.cli.files.training_set import TrainingSet
-from psvm.cli.preprocessing import CLASSIFIER
+from psvm.cli.preprocessing import last_step
 from psvm.estimators.validation import check_cache_size
 from psvm.rows.kernel import facts_of, resolve_gamma
 
 STEP = "approximate"
-"""Name of the step before the classifier."""
+"""Name of the step before the last."""
 
 KERNELS = ("rbf", "laplacian", "poly", "sigmoid")
 """Kernels that scikit-learn knows by the same formula."""
@@ -34,13 +34,13 @@ class KernelFeatures:
     seed: int = 0
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    def before_classifier_of(self, model: Any, rows: TrainingSet) -> Pipeline:
+    def before_last_of(self, model: Any, rows: TrainingSet) -> Pipeline:
         """The model with these features between its preprocessing and its last step.
 
         Parameters
         ----------
         model : estimator
-            A pipeline whose last step is the classifier, or the classifier.
+            A pipeline whose last step is a classifier or regressor, or that alone.
         rows : TrainingSet
             What it will be fitted to.
 
@@ -49,7 +49,7 @@ class KernelFeatures:
         Pipeline
         """
         self._refuse_too_large(rows.shape[0])
-        steps = list(getattr(model, "steps", [(CLASSIFIER, model)]))
+        steps = list(getattr(model, "steps", [(last_step(rows), model)]))
         number = min(self.number, rows.shape[0])
         features = Nystroem(
             kernel=self.kernel,

@@ -1,4 +1,4 @@
-"""A fitted model as the commands see it: its classifier, and what columns it expects."""
+"""A fitted model as the commands see it: its estimator, and what columns it expects."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from psvm.cli.files.training_set import refuse_entries
 
 
 class Model:
-    """A classifier with its preprocessing.
+    """A classifier or a regressor with its preprocessing.
 
     Parameters
     ----------
     estimator : fitted estimator
-        A pipeline or a bare classifier.
+        A pipeline, a search, or a bare classifier or regressor.
     readings : dict, optional
         How columns of files are read that are neither plain numbers nor texts.
     """
@@ -31,7 +31,8 @@ class Model:
     def __init__(self, estimator: Any, readings: Readings | None = None) -> None:
         self.estimator = estimator
         self.readings = readings or {}
-        self.classes = np.asarray(estimator.classes_)
+        self.regression = not hasattr(estimator, "classes_")
+        self.classes = np.empty(0) if self.regression else np.asarray(estimator.classes_)
         names = getattr(estimator, "feature_names_in_", None)
         self.columns = None if names is None else [str(name) for name in names]
         self.n_features = int(estimator.n_features_in_)
@@ -53,8 +54,8 @@ class Model:
         return cls(estimator, readings)
 
     @property
-    def classifier(self) -> Any:
-        """The PSVC or LinearPSVC inside."""
+    def innermost(self) -> Any:
+        """The estimator of psvm inside."""
         return innermost(self.estimator)
 
     @property
@@ -68,7 +69,7 @@ class Model:
             return self.estimator.decision_function(X)
         if hasattr(self.estimator, "steps") and len(self.estimator.steps) > 1:
             X = self.estimator[:-1].transform(X)
-        return self.classifier.decision_function(X)
+        return self.innermost.decision_function(X)
 
     # --- rows of a file as the model wants them --------------------------------------------------
 
@@ -133,7 +134,7 @@ class Model:
 
 
 def innermost(estimator: Any) -> Any:
-    """The classifier inside pipelines, searches and calibration."""
+    """The estimator of psvm inside pipelines, searches and calibration."""
     while True:
         if hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]

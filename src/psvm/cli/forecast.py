@@ -14,6 +14,7 @@ from sklearn.base import clone
 from psvm.cli.files.training_set import TrainingSet
 from psvm.cli.fitted_model import innermost
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
 
 # From so many rows on there is a forecast, from two fits of so many of them, whose seconds say how
 # the time grows. Kernel machines, then linear ones.
@@ -40,7 +41,7 @@ def forecast(model: Any, rows: TrainingSet, *, max_time: float | None) -> float 
     max_time : float or None
         Limit of seconds of the whole fit.
     """
-    kernel = isinstance(_unfitted(model), PSVC)
+    kernel = isinstance(_unfitted(model), PSVC | PSVR)
     least, sizes = _KERNEL if kernel else _LINEAR
     n = rows.shape[0]
     if n < least:
@@ -69,14 +70,14 @@ def forecast(model: Any, rows: TrainingSet, *, max_time: float | None) -> float 
 
 
 def _unfitted(model: Any) -> Any:
-    """The classifier inside a pipeline and inside what will calibrate it."""
+    """The estimator of psvm inside a pipeline and inside what will calibrate it."""
     last = innermost(model)
     return getattr(last, "estimator", last)
 
 
 def tell(seconds: float, rows: int, model: Any, max_time: float | None) -> None:
     """Say what a fit will take, and what takes less."""
-    kernel = isinstance(_unfitted(model), PSVC)
+    kernel = isinstance(_unfitted(model), PSVC | PSVR)
     words = [f"psvm: the fit of {rows:,} rows will take about {duration(seconds)}"]
     words.append("(judged by a sample of them).")
     if kernel:

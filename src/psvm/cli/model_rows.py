@@ -38,7 +38,7 @@ class RowReader:
     def __init__(self, model: Model, columns: list[str], file: str, options: ReadOptions) -> None:
         self._model, self._columns, self._file = model, columns, file
         self._formats = {
-            name: _as_told(model.readings.get(name, PLAIN), options)
+            name: as_told(model.readings.get(name, PLAIN), options)
             for name in columns
             if name not in model.categories
         }
@@ -115,7 +115,7 @@ class RowReader:
             warnings.warn(f"{self._file}, column {name!r}: {told}", stacklevel=2)
 
 
-def _as_told(format: NumberFormat | DateFormat, options: ReadOptions) -> NumberFormat | DateFormat:
+def as_told(format: NumberFormat | DateFormat, options: ReadOptions) -> NumberFormat | DateFormat:
     """The format of the fit, unless the user says that this file has another."""
     if isinstance(format, DateFormat):
         order = options.date_order if format.order in ASKED else None

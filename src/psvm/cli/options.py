@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from psvm.cli.completion import column_names
+from psvm.cli.tasks import Task
 
 READING = "How to read the data"
-LEARNING = "The classifier"
+LEARNING = "The model"
 # With short metavars and no ranges, so that names have room on a terminal of 60 columns.
 COLUMNS = "Columns"
 
@@ -89,6 +90,13 @@ def positive_and_finite(value: float) -> float:
     return value
 
 
+def not_negative(value: float | None) -> float | None:
+    """Refuse numbers below 0, and infinity."""
+    if value is not None and not 0 <= value < math.inf:
+        raise typer.BadParameter(f"must be finite and not below 0, got {value:g}")
+    return value
+
+
 def share(value: float | None) -> float | None:
     """Refuse what is no part of a whole."""
     if value is not None and not 0 < value < 1:
@@ -161,9 +169,18 @@ Target = Annotated[
         "--target",
         "-t",
         metavar="COLUMN",
-        help="Column with the labels (array of an NPZ file; not for LIBSVM files).",
+        help="Column with the labels or numbers to learn (array of an NPZ file; not for LIBSVM "
+        "files).",
         autocompletion=column_names,
         show_default=False,
+    ),
+]
+WantedTask = Annotated[
+    Task,
+    typer.Option(
+        "--task",
+        help="Whether to learn classes or numbers; auto judges by the target, and says so.",
+        rich_help_panel=LEARNING,
     ),
 ]
 Drop = Annotated[
@@ -286,10 +303,21 @@ ClassWeights = Annotated[
     ),
 ]
 MultiClassWay = Annotated[
-    MultiClass,
+    MultiClass | None,
     typer.Option(
         "--multi-class",
         help="Several classes: every pair (ovo), or each against the rest (ovr).",
+        show_default="ovo",
+        rich_help_panel=LEARNING,
+    ),
+]
+Quantile = Annotated[
+    float | None,
+    typer.Option(
+        "--quantile",
+        callback=share,
+        help="Regression: the share of the rows that is to lie below the predictions, as .9.",
+        show_default="0.5",
         rich_help_panel=LEARNING,
     ),
 ]

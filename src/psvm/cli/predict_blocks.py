@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ import typer
 from psvm.cli.errors import DataError, listed, not_there
 from psvm.cli.files.columnar import ColumnarFile
 from psvm.cli.files.labels import known_labels
+from psvm.cli.files.numbers import PLAIN, NumberFormat
 from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
+from psvm.cli.files.targets import known_numbers
 from psvm.cli.files.training_set import checked_target, labels_of_block
 from psvm.cli.fitted_model import Model
-from psvm.cli.model_rows import RowReader
+from psvm.cli.model_rows import RowReader, as_told
+from psvm.cli.regression import regression_scores_of
 from psvm.cli.scores import scores_of
 from psvm.persistence import info as header_of
 
@@ -38,7 +41,7 @@ def predictions(
     decision: bool,
     ids: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
-    """Predictions of a file's rows, in order.
+    """Predictions of a file's rows, in order: labels, or numbers.
 
     Parameters
     ----------
@@ -58,6 +61,11 @@ def predictions(
         each) and ``proba_<class>``. At least one, even if it has no rows.
     """
     model = Model.load(model_path)
+    if model.regression and (proba or decision):
+        option = "--proba" if proba else "--decision"
+        raise typer.BadParameter(
+            f"{option} is for classification, and {model_path} predicts numbers: leave it out"
+        )
     if proba and not hasattr(model.estimator, "predict_proba"):
         what = "the model knows no probabilities: make it by fit --proba, or use --decision"
         raise typer.BadParameter(f"--proba: {model_path}: {what}")
@@ -92,23 +100,34 @@ def _beside(carried: pl.DataFrame, frame: pl.DataFrame, path: Path) -> pl.DataFr
 def evaluation(
     model_path: Path, path: Path, options: ReadOptions, target: str | None
 ) -> dict[str, Any]:
-    """Scores of a model on a file with labels; see :func:`psvm.cli.scores.scores_of`.
+    """Scores of a model on a file with labels or numbers.
 
+    See :func:`psvm.cli.scores.scores_of` and :func:`psvm.cli.regression.regression_scores_of`.
     The model knows the target that it was fitted to, unless another one is given.
     """
     model = Model.load(model_path)
-    target = header_of(model_path)["model"].get("target") if target is None else target
+    known = header_of(model_path)["model"].get("target")
+    if known in model.readings and target is not None:  # another column is written alike
+        model.readings.setdefault(target, model.readings[known])
+    target = known if target is None else target
     y, predicted, decision = [], [], []
     for X, labels, _ in _rows(model, path, options, target, labelled=True):
         if len(labels):
             y.append(labels)
             predicted.append(model.estimator.predict(X))
-            decision.append(model.decision(X))
+            if not model.regression:
+                decision.append(model.decision(X))
     if not y:
         raise DataError(str(path), "there are no rows")
-    return scores_of(
-        np.concatenate(y), np.concatenate(predicted), np.concatenate(decision), model.classes
-    )
+    truth, found = np.concatenate(y), np.concatenate(predicted)
+    if found.ndim == 2 and model.regression:
+        raise typer.BadParameter(
+            f"{model_path} predicts several numbers for a row, and there are scores for one only"
+        )
+    if model.regression:
+        quantile = float(getattr(model.innermost, "quantile", 0.5))
+        return {"task": "regression", **regression_scores_of(truth, found, quantile)}
+    return scores_of(truth, found, np.concatenate(decision), model.classes)
 
 
 def _rows(
@@ -127,7 +146,7 @@ def _rows(
             return
         if ids:
             raise typer.BadParameter(f"--id: {data.name} is no table, it has no columns with names")
-        for X, labels in _matrix_rows(model, data, target, labelled=labelled):
+        for X, labels in _matrix_rows(model, data, options, target, labelled=labelled):
             yield X, labels, None
 
 
@@ -152,13 +171,13 @@ def _table_rows(
         X = reader.rows(block)
         if labelled:
             values = block.frame.get_column(column)
-            labels = known_labels(values, model.classes, block.place, data.name, column)
+            labels = _known(model, values, block.place, data.name, options)
         yield X, labels, block.frame.select(ids) if ids else None
     reader.warn()
 
 
 def _matrix_rows(
-    model: Model, data: Matrix, target: str | None, *, labelled: bool
+    model: Model, data: Matrix, options: ReadOptions, target: str | None, *, labelled: bool
 ) -> Iterator[tuple[Any, Array]]:
     labels: Array = np.empty(0)
     model.check_matrix(data)
@@ -167,13 +186,31 @@ def _matrix_rows(
         X = model.matrix_rows(block, data)
         if labelled:
             values = labels_of_block(block, data.name, column)
-            labels = known_labels(values, model.classes, block.place, data.name, column)
+            labels = _known(model, values, block.place, data.name, options)
         yield X, labels
+
+
+def _known(
+    model: Model, values: pl.Series, place: Callable[[int], str], file: str, options: ReadOptions
+) -> Array:
+    """Labels as those of the model, or numbers as its target was read."""
+    if not model.regression:
+        return known_labels(values, model.classes, place, file, values.name)
+    format = as_told(model.readings.get(values.name, PLAIN), options)
+    return known_numbers(values, format if isinstance(format, NumberFormat) else PLAIN, place, file)
 
 
 def _predicted(model: Model, X: Any, *, proba: bool, decision: bool) -> pl.DataFrame:
     names = [str(one) for one in model.classes.tolist()]
     empty = X.shape[0] == 0
+    if model.regression:
+        quantiles = getattr(model.innermost, "quantiles_", None)
+        names = [] if quantiles is None else [f"{one:g}" for one in quantiles]
+        shape = (0, len(names)) if names else (0,)
+        numbers = np.empty(shape) if empty else np.asarray(model.estimator.predict(X))
+        if numbers.ndim == 2:  # several quantiles, or several targets
+            return pl.DataFrame(_by_name("prediction", names, numbers))
+        return pl.DataFrame({"prediction": pl.Series(numbers, dtype=pl.Float64)})
     labels = model.classes[:0] if empty else model.estimator.predict(X)
     columns = {"prediction": pl.Series(labels.tolist(), dtype=_dtype(model.classes))}
     if decision:

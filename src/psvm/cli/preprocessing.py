@@ -1,24 +1,27 @@
-"""From columns to a classifier: the preprocessing that travels inside a model."""
+"""From columns to an estimator: the preprocessing that travels inside a model."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from psvm.cli.files.training_set import TrainingSet
+from psvm.cli.tasks import Task
 
-CLASSIFIER = "classifier"
-"""Name of the last step."""
+
+def last_step(training: TrainingSet) -> str:
+    """Name of the last step."""
+    return "regressor" if training.task is Task.regression else "classifier"
 
 
 def with_preprocessing(
-    classifier: Any, training: TrainingSet, *, scale: bool | None, impute: bool
+    estimator: Any, training: TrainingSet, *, scale: bool | None, impute: bool
 ) -> Any:
-    """The classifier after what its columns need, as a scikit-learn pipeline.
+    """The estimator after what its columns need, as a scikit-learn pipeline.
 
     Parameters
     ----------
-    classifier : estimator
-        The last step.
+    estimator : estimator
+        The last step, a classifier, a regressor or a search.
     training : TrainingSet
         Says which columns are texts, and how many categories each may have.
     scale : bool or None
@@ -29,7 +32,7 @@ def with_preprocessing(
     Returns
     -------
     estimator
-        The classifier itself if nothing goes before it.
+        The estimator itself if nothing goes before it.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -37,7 +40,7 @@ def with_preprocessing(
     scale = not training.sparse if scale is None else scale
     numeric = _numeric_steps(scale=scale, impute=impute, sparse=training.sparse)
     if not training.texts:
-        return Pipeline([*numeric, (CLASSIFIER, classifier)]) if numeric else classifier
+        return Pipeline([*numeric, (last_step(training), estimator)]) if numeric else estimator
     parts: list[tuple[str, Any, list[str]]] = []
     if training.numbers:
         numbers = Pipeline(numeric) if numeric else "passthrough"
@@ -49,7 +52,7 @@ def with_preprocessing(
         if texts:
             parts.append((name, Pipeline(_text_steps(impute=impute, most=most)), texts))
     columns = ColumnTransformer(parts, verbose_feature_names_out=False)
-    return Pipeline([("columns", columns), (CLASSIFIER, classifier)])
+    return Pipeline([("columns", columns), (last_step(training), estimator)])
 
 
 def _numeric_steps(*, scale: bool, impute: bool, sparse: bool) -> list[tuple[str, Any]]:

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm.cli.preprocessing import with_preprocessing
-from psvm.cli.search_remarks import remarks_of
+from psvm.cli.search_remarks import SEARCHED, remarks_of
 from psvm.cli.show import show_note, show_table
+from psvm.cli.tasks import Task
 from psvm.cli.train_and_test import Fitted, Split, TimeLimit, facts_of
-from psvm.search import GridEdgeWarning
+from psvm.search import PSVCCV, PSVRCV, GridEdgeWarning
 from psvm.search.explore import COARSE
 from psvm.search.watch import NothingFinished
 
@@ -24,6 +25,11 @@ _FOR_SEARCH = 0.9
 _FAR = 10.0 * COARSE
 
 
+def new_search(task: Task, **parameters: Any) -> Any:
+    """A search for a classifier or a regressor."""
+    return PSVRCV(**parameters) if task is Task.regression else PSVCCV(**parameters)
+
+
 def tune_model(
     search: Any, rows: Split, *, scale: bool | None, impute: bool, quiet: bool
 ) -> Fitted:
@@ -31,7 +37,7 @@ def tune_model(
 
     Parameters
     ----------
-    search : PSVCCV
+    search : PSVCCV or PSVRCV
         Not fitted yet. Its ``max_time`` is that of all of this.
     rows : Split
         What to search on and to test with.
@@ -56,7 +62,7 @@ def tune_model(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GridEdgeWarning)  # it is among the remarks
-            warnings.filterwarnings("ignore", "PSVCCV solved", ConvergenceWarning)  # see below
+            warnings.filterwarnings("ignore", "PSV[CR]CV solved", ConvergenceWarning)  # see below
             search.fit(rows.train.X, rows.train.y)
     except NothingFinished:
         raise ValueError(
@@ -81,7 +87,7 @@ def tune_model(
 
 
 def _warn_of_gaps(gaps: Any) -> None:
-    """As PSVCCV does, in words of the command line."""
+    """As the search does, in words of the command line."""
     far = int(np.sum(np.nan_to_num(gaps) > _FAR))
     if far:
         warnings.warn(
@@ -115,7 +121,7 @@ def _in_order(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rank(name: str) -> int:
-    return ("p", "C", "gamma").index(name) if name in ("p", "C", "gamma") else 3
+    return SEARCHED.index(name) if name in SEARCHED else len(SEARCHED)
 
 
 def show_search(tuned: Fitted, top: int) -> None:

@@ -9,7 +9,10 @@ import numpy as np
 from psvm.search.edges import edges_of
 from psvm.search.table import choose, split_scores, standard_error, within_one_error
 
-_OPTIONS = {"`ps`": "--ps", "`Cs`": "--Cs", "`gammas`": "--gammas"}
+SEARCHED = ("p", "C", "gamma", "epsilon")
+"""Parameters that a search chooses, in the order in which they are told."""
+
+_OPTIONS = {f"`{name}s`": f"--{name}s" for name in SEARCHED}
 
 
 def remarks_of(search: Any) -> dict[str, Any]:
@@ -17,7 +20,7 @@ def remarks_of(search: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    search : PSVCCV
+    search : PSVCCV or PSVRCV
         Fitted.
 
     Returns
@@ -53,7 +56,7 @@ def remarks_of(search: Any) -> dict[str, Any]:
 def _cell(results: dict[str, Any], number: int) -> dict[str, Any]:
     params = results["params"][number]
     return {
-        **{name: float(params[name]) for name in ("p", "C", "gamma") if name in params},
+        **{name: float(params[name]) for name in SEARCHED if name in params},
         "score": float(results["mean_test_score"][number]),
         "support_vectors": float(results["mean_n_support"][number]),
     }
@@ -73,7 +76,7 @@ def _how_sure(
     )
     if simpler is None:
         return f"{said} The chosen one has the fewest support vectors of these."
-    values = ", ".join(f"{k} = {v:.4g}" for k, v in simpler.items() if k in ("p", "C", "gamma"))
+    values = ", ".join(f"{k} = {v:.4g}" for k, v in simpler.items() if k in SEARCHED)
     return (
         f"{said} The simplest of them is {values}, with {_count(simpler)} support vectors in place "
         f"of {_count(chosen)} and score {simpler['score']:.4f}: --rule one_se takes it."
@@ -85,7 +88,7 @@ def _count(cell: dict[str, Any]) -> str:
 
 
 def _with_options(sentence: str) -> str:
-    """The lists of PSVCCV by the options that give them."""
+    """The lists of the search by the options that give them."""
     for name, option in _OPTIONS.items():
         sentence = sentence.replace(name, option)
     return sentence

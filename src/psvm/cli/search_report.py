@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import shlex
 import sys
-from collections.abc import Callable
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from psvm.cli.fitted_model import Model
 from psvm.cli.output import output_stream
+from psvm.cli.regression import (
+    described_scores,
+    described_spread,
+    numbers_learned,
+    regression_scores_of,
+)
+from psvm.cli.report_pictures import Draw, picture, residual_pictures
 from psvm.cli.scores import scores_of
 from psvm.cli.search_and_test import tried
+from psvm.cli.tasks import Task
 from psvm.cli.train_and_test import Fitted, Split, short
 from psvm.mathematics.multiclass import predicted_codes
 from psvm.paper.command_line import as_html
@@ -42,8 +45,6 @@ TEMPLATES = [
 # What the picture of the growing score takes, in final fits: five sizes and three folds.
 _LEARNING_FITS = 5
 
-Draw = Callable[[Any], Any]
-
 
 def write_report(
     path: Path, data: Path, target: str | None, tuned: Fitted, search: Any, rows: Split
@@ -57,10 +58,10 @@ def write_report(
     data : Path
         What was searched on, for the title.
     target : str or None
-        The column with the labels, if it has a name.
+        The column that is learned, if it has a name.
     tuned : Fitted
         The model, and what is known about it.
-    search : PSVCCV
+    search : PSVCCV or PSVRCV
         The fitted search.
     rows : Split
         Training rows, and those of the test if there are any.
@@ -83,9 +84,12 @@ def _content(
     facts = tuned.facts
     table = facts["search"]
     names = [name for name in table[0] if name not in ("score", "deviation", "chosen")]
-    scores, judged, decision, y = _judged(tuned, search, rows)
+    regression = rows.train.task is Task.regression
+    of_task = _numbers_judged if regression else _classes_judged
     chosen = ", ".join(f"{name} = {value:.4g}" for name, value in facts["best_parameters"].items())
-    where = "test rows" if rows.test is not None else "rows held out"
+    kind = "regressor" if regression else "classifier"
+    problems = {} if regression else {"binary problems": str(facts["problems"])}
+    own = of_task(tuned, search, rows)
     return {
         "data_name": "standard input" if str(data) == "-" else data.name,
         "command": as_html(shlex.join(["psvm", *sys.argv[1:]])),
@@ -97,17 +101,60 @@ def _content(
         "scoring": "" if search.scoring is None else f" of {search.scoring}",
         "cards": [
             (f"{facts['best_score']:.4f}", "score in the cross-validation"),
-            (f"{scores['accuracy']:.4f}", f"accuracy, {where}"),
-            (f"{_majority(scores):.4f}", f"accuracy of the largest class alone, {where}"),
+            *own.pop("cards"),
             (f"{facts['support_vectors']:,}", "support vectors"),
             (f"{facts['dual_gap']:.1e}", "relative duality gap"),
         ],
-        "data": {"target": target or "the labels of the file", **_data_facts(rows)},
+        "data": {"target": target or "that of the file", **_data_facts(rows)},
         "names": names,
         "rows": table[:ROWS],
         "pictures": _pictures(search, names),
         "remarks": facts["remarks"],
-        "judged": judged,
+        **own,
+        "certificate": {
+            kind: facts[kind],
+            "parameters": ", ".join(f"{k}={short(v)}" for k, v in facts["parameters"].items()),
+            "preprocessing": _preprocessing(tuned.model),
+            **problems,
+            "relative duality gap": f"{facts['dual_gap']:.2e} at most: {facts['status']}",
+            "support vectors": f"{facts['support_vectors']:,} of {rows.train.shape[0]:,} rows",
+            "search and fit": f"{facts['seconds']:.1f} s",
+            "versions": f"psvm {version('psvm')}, scikit-learn {version('scikit-learn')}",
+        },
+    }
+
+
+def _judged_on(rows: Split) -> str:
+    """What predictions are judged by: the test, or the rows that were held out in turn."""
+    if rows.test is not None:
+        return f"Of the {rows.test.shape[0]:,} test rows, which no part of the search has seen."
+    return (
+        "Of every training row by the fit of the chosen combination that did not see it. Because "
+        "the combination was chosen by these rows, new ones will do slightly worse; --test-size "
+        "keeps some for a test."
+    )
+
+
+def _where(rows: Split) -> str:
+    return "test rows" if rows.test is not None else "rows held out"
+
+
+def _classes_judged(tuned: Fitted, search: Any, rows: Split) -> dict[str, Any]:
+    """What the template shows of predicted classes."""
+    classes = search.classes_
+    if rows.test is not None:
+        decision, y = Model(tuned.model).decision(rows.test.X), rows.test.y
+        scores = tuned.facts["test"]
+    else:
+        decision, y = np.asarray(search.cross_val_decision_), rows.train.y
+        scores = scores_of(y, classes[predicted_codes(decision)], decision, classes)
+    where = _where(rows)
+    return {
+        "cards": [
+            (f"{scores['accuracy']:.4f}", f"accuracy, {where}"),
+            (f"{_majority(scores):.4f}", f"accuracy of the largest class alone, {where}"),
+        ],
+        "judged": _judged_on(rows),
         "scores": {
             "rows": f"{scores['rows']:,}",
             "accuracy": f"{scores['accuracy']:.4f}",
@@ -118,35 +165,29 @@ def _content(
         },
         "classes": scores["classes"],
         "confusion": scores["confusion"],
-        "curves": _curves(tuned, search, rows, decision, y),
-        "certificate": {
-            "classifier": facts["classifier"],
-            "parameters": ", ".join(f"{k}={short(v)}" for k, v in facts["parameters"].items()),
-            "preprocessing": _preprocessing(tuned.model),
-            "binary problems": str(facts["problems"]),
-            "relative duality gap": f"{facts['dual_gap']:.2e} at most: {facts['status']}",
-            "support vectors": f"{facts['support_vectors']:,} of {rows.train.shape[0]:,} rows",
-            "search and fit": f"{facts['seconds']:.1f} s",
-            "versions": f"psvm {version('psvm')}, scikit-learn {version('scikit-learn')}",
-        },
+        "curves": _curves(search, rows, decision, y),
     }
 
 
-def _judged(tuned: Fitted, search: Any, rows: Split) -> tuple[dict[str, Any], str, Any, Any]:
-    """Scores, on what, decision values and labels: of the test, or of the rows held out."""
-    classes = search.classes_
+def _numbers_judged(tuned: Fitted, search: Any, rows: Split) -> dict[str, Any]:
+    """What the template shows of predicted numbers."""
     if rows.test is not None:
-        said = f"Of the {rows.test.shape[0]:,} test rows, which no part of the search has seen."
-        decision = Model(tuned.model).decision(rows.test.X)
-        return tuned.facts["test"], said, decision, rows.test.y
-    said = (
-        "Of every training row by the fit of the chosen combination that did not see it. Because "
-        "the combination was chosen by these rows, new ones will do slightly worse; --test-size "
-        "keeps some for a test."
-    )
-    decision = np.asarray(search.cross_val_decision_)
-    predicted, y = classes[predicted_codes(decision)], rows.train.y
-    return scores_of(y, predicted, decision, classes), said, decision, y
+        y, predicted = rows.test.y, np.asarray(tuned.model.predict(rows.test.X))
+    else:
+        y, predicted = rows.train.y, np.asarray(search.cross_val_prediction_)
+    scores = regression_scores_of(y, predicted, search.quantile)
+    where = _where(rows)
+    return {
+        "cards": [
+            ("—" if scores["r2"] is None else f"{scores['r2']:.4f}", f"R², {where}"),
+            (f"{scores['mae']:.4g}", f"mean absolute error, {where}"),
+        ],
+        "judged": _judged_on(rows),
+        "scores": {"rows": f"{scores['rows']:,}", **described_scores(scores)},
+        "classes": [],
+        "confusion": [],
+        "curves": [*residual_pictures(y, predicted), *_learning_curve(search, rows)],
+    }
 
 
 def _majority(scores: dict[str, Any]) -> float:
@@ -169,14 +210,17 @@ def _notice(tuned: Fitted) -> str:
 
 def _data_facts(rows: Split) -> dict[str, str]:
     train = rows.train
-    labels, counts = np.unique(train.y, return_counts=True)
-    shown = ", ".join(f"{name}: {count:,}" for name, count in zip(labels, counts, strict=True))
     facts = {
         "training rows": f"{train.shape[0]:,}",
         "test rows": "none" if rows.test is None else f"{rows.test.shape[0]:,}",
         "columns": f"{train.shape[1]:,}",
-        "classes": shown,
     }
+    if train.task is Task.regression:
+        facts["values of the target"] = described_spread(numbers_learned(train.y))
+    else:
+        labels, counts = np.unique(train.y, return_counts=True)
+        named = zip(labels, counts, strict=True)
+        facts["classes"] = ", ".join(f"{name}: {count:,}" for name, count in named)
     if isinstance(train.X, pl.DataFrame):
         holes = {
             column.name: column.null_count()
@@ -199,7 +243,7 @@ def _preprocessing(model: Any) -> str:
 
 
 def _pictures(search: Any, names: list[str]) -> list[dict[str, str]]:
-    """Scores over p and C, over C and gamma, and support vectors over p, as far as searched."""
+    """Scores over p and C, C and gamma, C and epsilon, and support vectors over p, as searched."""
 
     def selection(**options: Any) -> Draw:
         return lambda ax: SelectionDisplay.from_estimator(search, ax=ax, **options)
@@ -209,16 +253,18 @@ def _pictures(search: Any, names: list[str]) -> list[dict[str, str]]:
     if not several:
         return found
     if {"p", "C"} <= set(names):
-        found.append(_picture(selection(x="C", y="p"), "Score over C and p."))
+        found.append(picture(selection(x="C", y="p"), "Score over C and p."))
     if {"gamma", "C"} <= set(names):
-        found.append(_picture(selection(x="C", y="gamma"), "Score over C and gamma."))
+        found.append(picture(selection(x="C", y="gamma"), "Score over C and gamma."))
+    if "epsilon" in several and "C" in names:
+        found.append(picture(selection(x="C", y="epsilon"), "Score over C and epsilon."))
     if "p" in several and "mean_n_support" in search.cv_results_:
         caption = "Support vectors of the best combination of every p, mean over the folds."
-        found.append(_picture(selection(x="p", y=None, value="support"), caption))
+        found.append(picture(selection(x="p", y=None, value="support"), caption))
     return found
 
 
-def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> list[dict[str, str]]:
+def _curves(search: Any, rows: Split, decision: Any, y: Any) -> list[dict[str, str]]:
     """The ROC curve of two classes, and how the score grows with the rows."""
     found = []
     classes = search.classes_
@@ -231,9 +277,14 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
             )
             ax.set(xlabel="share of the other class taken", ylabel=f"share of {classes[1]} found")
 
-        found.append(_picture(roc, f"ROC curve of the class {classes[1]}."))
+        found.append(picture(roc, f"ROC curve of the class {classes[1]}."))
+    return [*found, *_learning_curve(search, rows)]
+
+
+def _learning_curve(search: Any, rows: Split) -> list[dict[str, str]]:
+    """How the score grows with the rows, if there is time for that."""
     if search.max_time is not None and _LEARNING_FITS * search.refit_time_ > search.max_time:
-        return found
+        return []
     model = clone(search.best_estimator_)
 
     def learning(ax: Any) -> None:
@@ -242,20 +293,7 @@ def _curves(tuned: Fitted, search: Any, rows: Split, decision: Any, y: Any) -> l
         )
 
     caption = "Score and support vectors of the chosen combination against the number of rows."
-    found.append(_picture(learning, caption))
-    return found
-
-
-def _picture(draw: Draw, caption: str) -> dict[str, str]:
-    """A drawing as an address that holds it."""
-    # Small, so that letters can be read where all of it fits on a phone.
-    figure = Figure(figsize=(4.6, 3.2), layout="constrained")
-    draw(figure.subplots())
-    stream = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "path"}):
-        figure.savefig(stream, format="svg")
-    data = base64.b64encode(stream.getvalue().encode()).decode()
-    return {"uri": f"data:image/svg+xml;base64,{data}", "alt": caption, "caption": caption}
+    return [picture(learning, caption)]
 
 
 def _facts_table(facts: dict[str, str]) -> Markup:

@@ -28,7 +28,7 @@ def _plain(value: Any) -> Any:
 
 def show_notes(notes: Sequence[str], *, quiet: bool) -> None:
     """Write on standard error what is good to know about the data, a line each."""
-    for note in () if quiet else notes:
+    for note in () if quiet else filter(None, notes):
         sys.stderr.write(f"psvm: {note}\n")
 
 

@@ -25,8 +25,15 @@ from psvm.cli.forecast import WORTH_SAYING, forecast, tell
 from psvm.cli.gap_bar import gap_bar
 from psvm.cli.output import about
 from psvm.cli.preprocessing import with_preprocessing
+from psvm.cli.regression import (
+    described_spread,
+    numbers_learned,
+    regression_scores_of,
+    show_regression_scores,
+)
 from psvm.cli.scores import scores_of
 from psvm.cli.show import show_facts, show_scores
+from psvm.cli.tasks import Task
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.svc import PSVC
 from psvm.solvers.ledger import Status
@@ -36,6 +43,9 @@ UNFINISHED = 3
 
 # A gap that no digits excuse.
 _FAR = 1e-2
+
+# Parameters that a line has room for.
+_SHOWN = ("p", "C", "epsilon", "quantile", "kernel", "gamma", "class_weight")
 
 FOLDS = 5
 """Parts of the training rows, each of which is held out once to learn probabilities."""
@@ -67,15 +77,14 @@ def new_classifier(*, linear: bool, **parameters: Any) -> Any:
 
 
 def split(training: TrainingSet, test_size: float | None, seed: int) -> Split:
-    """Set a share of the rows aside, of every class alike."""
+    """Set a share of the rows aside; of every class alike, if there are classes."""
     if test_size is None:
         return Split(training, None)
     from sklearn.model_selection import train_test_split
 
     rows = np.arange(training.shape[0])
-    train, test = train_test_split(
-        rows, test_size=test_size, stratify=training.y, random_state=seed
-    )
+    classes = None if training.task is Task.regression else training.y
+    train, test = train_test_split(rows, test_size=test_size, stratify=classes, random_state=seed)
 
     def part(chosen: Any) -> TrainingSet:
         return replace(training, X=training.X[np.sort(chosen)], y=training.y[np.sort(chosen)])
@@ -84,7 +93,7 @@ def split(training: TrainingSet, test_size: float | None, seed: int) -> Split:
 
 
 def fit_model(
-    classifier: Any,
+    estimator: Any,
     rows: Split,
     *,
     scale: bool | None,
@@ -94,14 +103,14 @@ def fit_model(
     began: float | None = None,
     features: KernelFeatures | None = None,
 ) -> Fitted:
-    """Fit a classifier with its preprocessing, and test it.
+    """Fit an estimator with its preprocessing, and test it.
 
-    The ``max_time`` of the classifier is that of all of this. What is left of it after the fit
+    The ``max_time`` of the estimator is that of all of this. What is left of it after the fit
     decides how many rows are scored.
 
     Parameters
     ----------
-    classifier : PSVC or LinearPSVC
+    estimator : PSVC, LinearPSVC, PSVR or LinearPSVR
         Not fitted yet.
     rows : Split
         What to fit to and to test with.
@@ -114,21 +123,19 @@ def fit_model(
     began : float, optional
         When the seconds began to count, by ``time.perf_counter``; now unless given.
     features : KernelFeatures, optional
-        What stands for a kernel before a linear classifier.
+        What stands for a kernel before a linear estimator.
 
     Returns
     -------
     Fitted
         The model is that of the training rows only: the one that was tested.
     """
-    last = _calibrated(classifier) if proba else classifier
+    last = _calibrated(estimator) if proba else estimator
     model = with_preprocessing(last, rows.train, scale=scale, impute=impute)
     if features is not None:
-        model = features.before_classifier_of(model, rows.train)
-    k = np.unique(rows.train.y).size
-    each = {"ovo": k * (k - 1) // 2, "ovr": k}[classifier.multi_class] if k > 2 else 1
+        model = features.before_last_of(model, rows.train)
     started = time.perf_counter()
-    limit = TimeLimit(classifier.max_time, started if began is None else began)
+    limit = TimeLimit(estimator.max_time, started if began is None else began)
     fits = FOLDS + 1 if proba else 1
     seconds = None
     if not quiet:
@@ -136,13 +143,22 @@ def fit_model(
         if seconds is not None and seconds >= WORTH_SAYING:
             tell(seconds, rows.train.shape[0], model, limit.seconds)
     left = seconds if limit.seconds is None else min(seconds or math.inf, limit.left)
-    with gap_bar(each * fits, classifier.tol, quiet=quiet, expected=left):
+    problems = fits * _problems(estimator, rows.train)
+    with gap_bar(problems, estimator.tol, quiet=quiet, expected=left):
         limit.fit(model, rows.train, fits=fits)
     seconds = time.perf_counter() - started
     # The rows that are tested with are asked for their labels and for their decision values.
     test = None if rows.test is None else limit.some_of(rows.test, model, share=0.25)
     train = limit.some_of(rows.train, model, share=0.75)
     return Fitted(model, facts_of(model, rows.train, Split(train, test), seconds))
+
+
+def _problems(estimator: Any, rows: TrainingSet) -> int:
+    """How many problems a fit solves: one of two classes, or of numbers."""
+    if rows.task is Task.regression:
+        return 1
+    k = np.unique(rows.y).size
+    return int({"ovo": k * (k - 1) // 2, "ovr": k}[estimator.multi_class]) if k > 2 else 1
 
 
 @dataclass(frozen=True)
@@ -166,10 +182,10 @@ class TimeLimit:
         X, last = rows.X, model
         if hasattr(model, "steps"):
             X, last = model[:-1].fit_transform(rows.X, rows.y), model[-1]
-        classifier = last if fits == 1 else last.estimator
-        classifier.set_params(max_time=max(_FOR_FIT * self.left / fits, 1e-3))
+        estimator = last if fits == 1 else last.estimator
+        estimator.set_params(max_time=max(_FOR_FIT * self.left / fits, 1e-3))
         last.fit(X, rows.y)
-        classifier.set_params(max_time=self.seconds)
+        estimator.set_params(max_time=self.seconds)
         innermost(model).set_params(max_time=self.seconds)
 
     def some_of(self, rows: TrainingSet, model: Any, share: float) -> TrainingSet:
@@ -193,22 +209,35 @@ def _calibrated(classifier: Any) -> Any:
 
 
 def facts_of(model: Any, fitted: TrainingSet, scored: Split, seconds: float) -> dict[str, Any]:
-    """What a model was fitted to, what the classifier inside says of itself, and how good it is."""
+    """What a model was fitted to, what the estimator inside says of itself, and how good it is."""
     train, test = scored.train, scored.test
+    own = innermost(model)
+    regression = fitted.task is Task.regression
     return {
+        "task": fitted.task.value,
         "rows": fitted.shape[0],
         "columns": fitted.shape[1],
         "text_columns": fitted.texts,
-        "classes": np.unique(fitted.y).tolist(),
-        "majority": float(np.unique(fitted.y, return_counts=True)[1].max() / fitted.shape[0]),
+        **(numbers_learned(fitted.y) if regression else _classes_learned(fitted.y)),
         "approximate": _kernel_features(model),
-        **_facts_of_classifier(innermost(model)),
+        "regressor" if regression else "classifier": type(own).__name__,
+        **_facts_of_estimator(own, regression=regression),
         "seconds": seconds,
-        "train": {
-            "rows": train.shape[0],
-            "accuracy": float(np.mean(model.predict(train.X) == train.y)),
-        },
+        "train": _scored(model, train) if regression else _train_accuracy(model, train),
         "test": None if test is None else _scored(model, test),
+    }
+
+
+def _classes_learned(y: Any) -> dict[str, Any]:
+    """The classes of training rows, and the share of the largest."""
+    classes, counts = np.unique(y, return_counts=True)
+    return {"classes": classes.tolist(), "majority": float(counts.max() / y.size)}
+
+
+def _train_accuracy(model: Any, train: TrainingSet) -> dict[str, Any]:
+    return {
+        "rows": train.shape[0],
+        "accuracy": float(np.mean(model.predict(train.X) == train.y)),
     }
 
 
@@ -219,40 +248,42 @@ def _kernel_features(model: Any) -> int | None:
 
 
 def _scored(model: Any, rows: TrainingSet) -> dict[str, Any]:
-    """Scores of a model on rows with labels."""
+    """Scores of a model on rows whose labels or numbers are known."""
+    if rows.task is Task.regression:
+        return regression_scores_of(rows.y, model.predict(rows.X), innermost(model).quantile)
     decision = Model(model).decision(rows.X)
     return scores_of(rows.y, model.predict(rows.X), decision, model.classes_)
 
 
-def _facts_of_classifier(classifier: Any) -> dict[str, Any]:
-    """What a fitted PSVC or LinearPSVC says of itself."""
-    worst = int(np.argmax(classifier.dual_gap_))
+def _facts_of_estimator(estimator: Any, *, regression: bool) -> dict[str, Any]:
+    """What a fitted estimator of psvm says of itself."""
+    worst = int(np.argmax(estimator.dual_gap_))
     parameters = {
         name: value
-        for name, value in classifier.get_params(deep=False).items()
+        for name, value in estimator.get_params(deep=False).items()
         if name not in ("verbose", "warm_start", "n_jobs", "cache_size")
     }
-    return {
-        "classifier": type(classifier).__name__,
+    facts = {
         "parameters": parameters,
-        "problems": len(classifier.dual_gap_),
-        "dual_gap": float(classifier.dual_gap_[worst]),
-        "within_tol": bool(classifier.dual_gap_[worst] <= classifier.tol),
-        "finished": not _stopped_early(classifier),
-        "status": str(classifier.status_[worst].value),
-        "iterations": int(classifier.n_iter_.sum()),
-        "support_vectors": int(classifier.n_support_.sum()),
-        "support_vectors_per_class": classifier.n_support_.tolist(),
+        "problems": len(estimator.dual_gap_),
+        "dual_gap": float(estimator.dual_gap_[worst]),
+        "within_tol": bool(estimator.dual_gap_[worst] <= estimator.tol),
+        "finished": not _stopped_early(estimator),
+        "status": str(estimator.status_[worst].value),
+        "iterations": int(np.sum(estimator.n_iter_)),
+        "support_vectors": int(np.sum(estimator.n_support_)),
     }
+    per_class = {} if regression else {"support_vectors_per_class": estimator.n_support_.tolist()}
+    return facts | per_class
 
 
-def _stopped_early(classifier: Any) -> bool:
+def _stopped_early(estimator: Any) -> bool:
     """Whether a limit, or digits that ran out, ended the fit far from its optimum."""
-    far = classifier.dual_gap_ > max(_FAR, classifier.tol)
+    far = estimator.dual_gap_ > max(_FAR, estimator.tol)
     return any(
         status in (Status.MAX_TIME, Status.MAX_ITER)
         or (wide and status in (Status.STALLED, Status.UNBOUNDED))
-        for status, wide in zip(classifier.status_, far, strict=True)
+        for status, wide in zip(estimator.status_, far, strict=True)
     )
 
 
@@ -296,7 +327,7 @@ def show_fit(fitted: Fitted, path: Path) -> None:
     """Tell a person about a fit."""
     facts = fitted.facts
     parameters = facts["parameters"]
-    shown = [name for name in ("p", "C", "kernel", "gamma", "class_weight") if name in parameters]
+    shown = [name for name in _SHOWN if name in parameters]
     described = ", ".join(f"{name}={short(parameters[name])}" for name in shown)
     rows = f"{facts['rows']} rows, {facts['columns']} columns"
     if facts["text_columns"]:
@@ -305,18 +336,35 @@ def show_fit(fitted: Fitted, path: Path) -> None:
     unfinished = "" if facts["finished"] else f"NOT FINISHED, tol is {parameters['tol']:g}: "
     approximate = facts["approximate"]
     features = f" on {approximate} kernel features" if approximate else ""
+    regression = facts["task"] == Task.regression
+    kind = "regressor" if regression else "classifier"
+    learned = (
+        f"target {described_spread(facts)}" if regression else f"{len(facts['classes'])} classes"
+    )
     show_facts(
         {
-            "data": f"{rows}, {len(facts['classes'])} classes",
-            "classifier": f"{facts['classifier']}({described}){features}",
+            "data": f"{rows}, {learned}",
+            kind: f"{facts[kind]}({described}){features}",
             "certificate": f"{unfinished}relative duality gap {facts['dual_gap']:.1e} at "
             f"most{problems}",
             "support vectors": str(facts["support_vectors"]),
-            "training accuracy": f"{facts['train']['accuracy']:.4f} (the largest class alone: "
-            f"{facts['majority']:.4f})",
+            **(_in_training(facts["train"]) if regression else _accuracy(facts)),
             "fit": f"{facts['seconds']:.2f} s",
             "model": str(path),
         }
     )
     if facts["test"] is not None:
-        show_scores(facts["test"], "tested on")
+        show = show_regression_scores if regression else show_scores
+        show(facts["test"], "tested on")
+
+
+def _accuracy(facts: dict[str, Any]) -> dict[str, str]:
+    return {
+        "training accuracy": f"{facts['train']['accuracy']:.4f} (the largest class alone: "
+        f"{facts['majority']:.4f})"
+    }
+
+
+def _in_training(scores: dict[str, Any]) -> dict[str, str]:
+    r2 = "not defined" if scores["r2"] is None else f"{scores['r2']:.4f}"
+    return {"training R²": f"{r2} (mean absolute error {scores['mae']:.4g})"}

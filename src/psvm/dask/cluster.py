@@ -1,25 +1,30 @@
 """A Dask cluster as the solver sees it: graphs in, results out, and every wait has an end.
 
-All waiting of a fit is in :meth:`Cluster.wait`. It ends with the results, or at an interrupt, at
-the limit of seconds, when a task fails, when there are no workers or there is no scheduler any
-more, and when nothing has moved for a long time; then what was submitted is cancelled.
+A fit waits for tasks in :meth:`Cluster.wait`, for their results in :meth:`Cluster.fetch`, and for
+the scheduler's word in :meth:`Cluster.ask`; nowhere else. The first two end with what they wait
+for, or at an interrupt, at the limit of seconds, when a task fails, when there are no workers or
+there is no scheduler any more, and when nothing has moved for a long time (:class:`_Vigil`); then
+what was submitted is cancelled. The last ends after half a minute.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
 import distributed
+import numpy as np
 from dask._task_spec import Task
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future
+from distributed.client import _wait as wait_for_futures
 
 from psvm.solvers.ledger import OutOfTime
 
@@ -29,8 +34,10 @@ _LOOK = 0.2
 # goes), after which a fit is given up. A block takes a fraction of a second; what lasts is reading
 # it.
 NO_WORKERS, NO_MOTION = 60.0, 900.0
-# Seconds without anything that moves after which a round goes to the workers that are not paused.
-PAUSED = 5.0
+# Seconds without anything that moves after which a round is submitted anew: to the workers that are
+# not paused, where some are, and to all. Twice as many after each such time. (A round takes seconds
+# at most, but blocks that were lost may have to be read again first.)
+PAUSED, STUCK = 5.0, 60.0
 # Seconds to wait for the scheduler itself, and for its word that tasks are cancelled.
 _ANSWER, _CANCELLED = 30.0, 0.5
 # Times that tasks which went down with their worker are submitted again, in a row.
@@ -50,7 +57,11 @@ class TasksLost(ClusterError):
 
 @dataclass
 class Traffic:
-    """What a fit has sent: counted, not estimated.
+    """What a fit has sent.
+
+    Round trips and tasks are counted. Bytes are those of what psvm sends, pickled, times the number
+    of receivers; Dask's own messages (two to three kilobytes for every task) and what workers take
+    from each other are not among them.
 
     Attributes
     ----------
@@ -59,9 +70,12 @@ class Traffic:
     tasks : int
         Tasks submitted.
     bytes_broadcast : int
-        Bytes of the orders, once for every task they went to.
+        Bytes of the orders, once for every task they went to; of large ones once for every worker.
     bytes_summed : int
-        Bytes of the sums that the workers have answered with.
+        Bytes of the sums that the client was sent; those that workers send each other to be added
+        up are not counted. At p = 1 the rows near the margin are among them.
+    bytes_sampled : int
+        Bytes of rows that the client was sent before: a look at some, and the sample.
     rebuilt : int
         Times that rows had lost their state and the solver began again from the accepted (w, b).
     dealt_out : int
@@ -71,8 +85,8 @@ class Traffic:
     seconds_loading : float
         ... for blocks to be read and checked, and for the sample.
     seconds_of_passes, seconds_of_grams : float
-        Seconds in which the slowest worker of each round worked: in rounds of passes over the rows,
-        and in those of Newton systems.
+        Seconds that the slowest worker of each round was at its tasks, added up over them: in
+        rounds of passes over the rows, and in those of Newton systems.
     gram_round_trips : int
         Round trips for Newton systems, among all.
     """
@@ -81,6 +95,7 @@ class Traffic:
     tasks: int = 0
     bytes_broadcast: int = 0
     bytes_summed: int = 0
+    bytes_sampled: int = 0
     rebuilt: int = 0
     dealt_out: int = 0
     seconds_waiting: float = 0.0
@@ -88,6 +103,13 @@ class Traffic:
     seconds_of_passes: float = 0.0
     seconds_of_grams: float = 0.0
     gram_round_trips: int = 0
+
+
+def pickled_bytes(value: Any) -> int:
+    """Bytes of a value as it travels."""
+    buffers: list[pickle.PickleBuffer] = []  # not copied
+    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return len(head) + sum(one.raw().nbytes for one in buffers)
 
 
 def checked_client(client: Any) -> Client:
@@ -128,6 +150,7 @@ class Cluster:
     patience: float = field(default_factory=lambda: NO_MOTION)
     no_workers: float = field(default_factory=lambda: NO_WORKERS)
     paused: float = field(default_factory=lambda: PAUSED)
+    stuck: float = field(default_factory=lambda: STUCK)
     traffic: Traffic = field(default_factory=Traffic)
     grace: float = 0.0  # seconds that what is under way may take longer
     names: int = 0  # given so far
@@ -140,27 +163,46 @@ class Cluster:
         left = self.seconds_left()
         return left is not None and left + self.grace <= 0.0
 
+    def ask(self, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """What the scheduler answers, within half a minute and the seconds of the fit."""
+        left = self.seconds_left()
+        limit = _ANSWER if left is None else min(_ANSWER, max(left + self.grace, 0.0) + _CANCELLED)
+        try:
+            with self._connected():
+                return self.client.sync(call, *args, callback_timeout=limit, **options)
+        except (OSError, TimeoutError) as error:
+            if self.out_of_time:
+                raise OutOfTime from error
+            raise ClusterError(f"The scheduler does not answer ({error}).") from error
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """What goes wrong inside because the scheduler is lost is told as that."""
+        self._check_connected()
+        try:
+            yield
+        except (Exception, *CANCELLED):
+            self._check_connected()
+            raise
+
     def workers(self) -> dict[str, int]:
         """Threads of every worker, by address."""
-        known = self._known()
-        return {address: int(one["nthreads"]) for address, one in known.items()}
+        return {address: int(one["nthreads"]) for address, one in self.known().items()}
 
-    def _known(self) -> dict[str, Any]:
+    def known(self) -> dict[str, Any]:
         """What the scheduler says of its workers."""
-        client = self.client
-        try:
-            found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER)
-        except (OSError, TimeoutError) as error:
-            self._check_connected()
-            raise ClusterError(f"The scheduler does not answer ({error}).") from error
-        return dict(found["workers"])
+        return dict(self.ask(self._scheduler("identity"), n_workers=-1)["workers"])
+
+    def _scheduler(self, method: str) -> Any:
+        """A method of the scheduler, of which a client that is closed has none."""
+        with self._connected():
+            return getattr(self.client.scheduler, method)
 
     def memory_limit(self) -> float:
         """Bytes of memory per thread of the worker that has the least; infinite without limits."""
-        known = self._known()
         limits = [
             one["memory_limit"] / max(one["nthreads"], 1)
-            for one in known.values()
+            for one in self.known().values()
             if one.get("memory_limit")
         ]
         return min(limits, default=float("inf"))
@@ -192,22 +234,29 @@ class Cluster:
             # Layers refer to each other freely.
             {name: set(names.values()) - {name} for name in names.values()},
         )
-        self._check_connected()
-        futures = self.client.get(graph, list(wanted), sync=False)
+        with self._connected():
+            futures = self.client.get(graph, list(wanted), sync=False)
         return dict(zip(wanted, futures, strict=True))
 
     def wait(
-        self, futures: Sequence[Future], cancel: Sequence[Future] = (), *, keep: bool = False
+        self,
+        futures: Sequence[Future],
+        cancel: Sequence[Future] = (),
+        *,
+        keep: bool = False,
+        again: bool = False,
     ) -> None:
         """Wait until all futures are finished; else cancel them and those of ``cancel``, and raise.
 
-        With ``keep`` what has gone down with its worker is not cancelled, to be tried again. Raises
-        OutOfTime at the limit of seconds, ClusterError where the cluster fails, and what a task has
-        raised.
+        With ``keep`` what has gone down with its worker is not cancelled, to be tried again. With
+        ``again`` tasks that get stuck are taken for lost, to be submitted again. Raises OutOfTime
+        at the limit of seconds, ClusterError where the cluster fails, and what a task has raised.
         """
         began = time.monotonic()
+        vigil = _Vigil(self, (*futures, *cancel), began, self.stuck if again else np.inf)
         try:
-            self._wait(futures, cancel, began)
+            while not self._finished(futures):
+                vigil.look()
         except BaseException as error:
             if not (keep and isinstance(error, TasksLost)):
                 self.cancel([*futures, *cancel])
@@ -216,42 +265,21 @@ class Cluster:
             self.traffic.round_trips += 1
             self.traffic.seconds_waiting += time.monotonic() - began
 
-    def _wait(self, futures: Sequence[Future], steps: Sequence[Future], began: float) -> None:
-        moved = seen_workers = began
-        before: tuple[int, frozenset[str]] = (0, frozenset())
-        while True:
-            if self.out_of_time:
-                raise OutOfTime
-            left = self.seconds_left()
-            pause = _LOOK if left is None else min(_LOOK, max(left, 0.01))
-            with suppress(TimeoutError, *CANCELLED):
-                distributed.wait(list(futures), timeout=pause)
-            if all(one.status == "finished" for one in futures):
-                return
-            self._check(futures)
-            self._check_connected()
-            now = time.monotonic()
-            known = self._known()
-            workers = frozenset(known)
-            if workers:
-                seen_workers = now
-            elif now - seen_workers > self.no_workers:
-                raise ClusterError(
-                    f"The cluster has had no workers for {self.no_workers:g} s; start some, and "
-                    f"fit again."
-                )
-            state = sum(one.status == "finished" for one in (*futures, *steps)), workers
-            paused = [one for one in known.values() if one.get("status") == "paused"]
-            if state != before:
-                before, moved = state, now
-            elif paused and len(paused) < len(workers) and now - moved > self.paused:
-                raise TasksLost(f"{len(paused)} of {len(workers)} workers are paused.")
-            elif now - moved > self.patience:
-                raise ClusterError(
-                    f"Nothing has moved on the cluster for {self.patience:g} s: "
-                    f"tasks wait on {len(workers)} workers. Are they paused for lack of memory, or "
-                    f"busy with other work?"
-                )
+    def _finished(self, futures: Sequence[Future]) -> bool:
+        """Whether all are finished, within a moment; raises what has gone wrong with them."""
+        with suppress(TimeoutError, *CANCELLED), self._connected():
+            # distributed.wait would ask the default client, which may be another one.
+            self.client.sync(wait_for_futures, list(futures), timeout=self.moment)
+        if all(one.status == "finished" for one in futures):
+            return True
+        self._check(futures)
+        return False
+
+    @property
+    def moment(self) -> float:
+        """Seconds until the next look at the clock and the workers."""
+        left = self.seconds_left()
+        return _LOOK if left is None else min(_LOOK, max(left + self.grace, 0.01))
 
     def _check(self, futures: Sequence[Future]) -> None:
         """Raise what a task has raised, or that it is lost."""
@@ -281,22 +309,36 @@ class Cluster:
             if self.client.status == "running":
                 self.client.sync(self.client._cancel, list(futures), callback_timeout=_CANCELLED)
 
+    def retry(self, futures: Sequence[Future]) -> None:
+        """Try failed tasks once more."""
+        self.ask(self.client._retry, list(futures))
+
     def holders(self, futures: Sequence[Future]) -> list[str | None]:
         """A worker that holds the result of each future."""
-        client = self.client
         keys = [one.key for one in futures]
-        found = client.sync(client.scheduler.who_has, keys=keys, callback_timeout=_ANSWER)
+        found = self.ask(self._scheduler("who_has"), keys=keys)
         return [next(iter(found.get(key) or ()), None) for key in keys]
 
     def fetch(self, futures: Sequence[Future]) -> list[Any]:
-        """The results of finished tasks; TasksLost if they were lost meanwhile."""
-        client, left = self.client, self.seconds_left()
-        limit = self.patience if left is None else left + _ANSWER
+        """The results of finished tasks; TasksLost if they were lost meanwhile.
+
+        What went down with its worker on the way is computed again by Dask, and waited for like
+        anything else.
+        """
+        client, vigil = self.client, _Vigil(self, futures, time.monotonic())
+        with self._connected():
+            gather = client._gather(list(futures))
+            under_way = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
         try:
-            return list(client.sync(client._gather, list(futures), callback_timeout=limit))
+            while not concurrent.futures.wait([under_way], timeout=self.moment).done:
+                self._check(futures)
+                vigil.look()
+            return list(under_way.result(timeout=0))
         except (OSError, TimeoutError, *CANCELLED) as error:
             self._check_connected()
             raise TasksLost(f"Results were lost on their way: {error}") from error
+        finally:
+            under_way.cancel()
 
     def results(self, futures: Sequence[Future]) -> list[Any]:
         """Wait, and fetch."""
@@ -304,6 +346,58 @@ class Cluster:
         return self.fetch(futures)
 
     def tell(self, event: dict[str, Any]) -> None:
-        """A line in the events of the cluster, topic "psvm"."""
+        """A line in the events of the cluster, topic "psvm"; not worth waiting for."""
         with suppress(Exception):
-            self.client.log_event("psvm", {"fit": self.fit, **event})
+            message = {"fit": self.fit, **event}
+            log = self.client.scheduler.log_event
+            self.client.sync(log, topic="psvm", msg=message, callback_timeout=_CANCELLED)
+
+
+@dataclass
+class _Vigil:
+    """Looks after a cluster while futures are awaited: raises what must end the wait.
+
+    What moves is a task that is done, and a worker that comes or goes.
+    """
+
+    cluster: Cluster
+    futures: Sequence[Future]
+    began: float
+    stuck: float = np.inf
+
+    def __post_init__(self) -> None:
+        self.moved = self.seen_workers = self.began
+        self.before: tuple[int, frozenset[str]] = (0, frozenset())
+
+    def look(self) -> None:
+        """Raise OutOfTime, TasksLost or ClusterError if it is no use to wait any longer."""
+        cluster = self.cluster
+        if cluster.out_of_time:
+            raise OutOfTime
+        cluster._check_connected()
+        now = time.monotonic()
+        known = cluster.known()
+        workers = frozenset(known)
+        if workers:
+            self.seen_workers = now
+        elif now - self.seen_workers > cluster.no_workers:
+            raise ClusterError(
+                f"The cluster has had no workers for {cluster.no_workers:g} s; start some, and fit "
+                f"again. (A LocalCluster gives up a worker that is not back within Dask's setting "
+                f"distributed.deploy.lost-worker-timeout.)"
+            )
+        state = sum(one.status == "finished" for one in self.futures), workers
+        if state != self.before:
+            self.before, self.moved = state, now
+        still = now - self.moved
+        paused = [one for one in known.values() if one.get("status") == "paused"]
+        if paused and len(paused) < len(workers) and still > cluster.paused:
+            raise TasksLost(f"{len(paused)} of {len(workers)} workers are paused.")
+        if still > cluster.patience:
+            raise ClusterError(
+                f"Nothing has moved on the cluster for {cluster.patience:g} s: tasks wait on "
+                f"{len(workers)} workers. Are they paused for lack of memory, or busy with other "
+                f"work?"
+            )
+        if workers and still > self.stuck:
+            raise TasksLost(f"Nothing has moved on the cluster for {self.stuck:g} s.")

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import signature
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.dask.inputs import is_collection
-from psvm.dask.linear import ClusterFit, ProblemsOnCluster
-from psvm.dask.predict import lazily, lazy_accuracy
-from psvm.dask.solve import no_alpha
+from psvm.dask.linear import ClusterFit, DaskLinearMachine, ProblemsOnCluster
+from psvm.dask.load import Loaded
+from psvm.dask.predict import lazy_accuracy
+from psvm.dask.solve import Costs
 from psvm.dask.targets import Labels, all_labels
 from psvm.estimators import validation as check
-from psvm.estimators.base import all_or_nothing, errors_as_before
-from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.classifier import PNormClassifier
 from psvm.estimators.labels import EncodedLabels
 from psvm.estimators.linear_svc import LinearPSVC
 from psvm.estimators.linear_weights import LinearWeights
-from psvm.estimators.watch import FitWatch
 from psvm.mathematics.multiclass import problem_signs
 from psvm.mathematics.problem import LinearStart
-from psvm.solvers.ledger import Solution, Status
-from psvm.solvers.linear.choose import SOLVERS
+from psvm.solvers.ledger import Solution
 
 _DEFAULT = {name: one.default for name, one in signature(LinearPSVC).parameters.items()}
 
 
-class DaskLinearPSVC(LinearWeights, PNormClassifier):
+class DaskLinearPSVC(DaskLinearMachine, LinearWeights, PNormClassifier):
     r"""Linear support vector classifier with the p-norm hinge loss, on a Dask cluster.
 
     The problem, the solver and the certificate are those of :class:`psvm.LinearPSVC`; the rows stay
@@ -65,7 +63,7 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
         copied by ``clone`` and no part of a pickle.
     on_failure : {"raise", "keep"}, default="raise"
         What remains of a fit that the cluster lets down. Both raise the error; "keep" has certified
-        iterates on the way, in some more passes, and leaves the last one as ``partial_``.
+        iterates on the way, in some more passes, and leaves the best one as ``partial_``.
 
     Attributes
     ----------
@@ -78,7 +76,7 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
         What the fit has sent: "round_trips", "tasks", "bytes_broadcast", "bytes_summed"; "rebuilt",
         how often rows had lost their state; and more, see :class:`psvm.dask.cluster.Traffic`.
     partial_ : LinearPSVC
-        After a fit that failed with ``on_failure="keep"``: the last iterate that was certified.
+        After a fit that failed with ``on_failure="keep"``: the best iterate that was certified.
 
     See Also
     --------
@@ -97,7 +95,7 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
     """
 
     _not_separable = LinearPSVC._not_separable
-    client: Any
+    _local = LinearPSVC
 
     def __init__(
         self,
@@ -134,109 +132,44 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
 
     # --- fit -------------------------------------------------------------------------------------
 
-    @with_callbacks
-    @errors_as_before()
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
+    def _target(self) -> Labels:
+        return Labels()
 
-        Parameters
-        ----------
-        X : dask array, dask data frame or list of delayed objects
-            Training rows. Arrays may have any chunks, also of unknown sizes, and blocks of CSR
-            matrices; the columns of frames must be numbers. The objects of a list are delayed
-            ``(X, y)`` or ``(X, y, sample_weight)`` with y left out, or X with a list as y.
-        y : dask array or series, or list of delayed objects, default=None
-            Labels of any type.
-        sample_weight : dask array or series, or list of delayed objects, default=None
-            Weights >= 0 that multiply C.
+    def _problems(self, fit: ClusterFit, loaded: Loaded) -> ProblemsOnCluster:
+        found = all_labels(loaded.described, self.class_weight, fit.settings.C)
+        classes, weight = found.encoder.classes, found.encoder.class_weight
+        signs = problem_signs(classes.size, fit.settings.multi_class)
+        return ProblemsOnCluster(
+            found.encoder,
+            signs,
+            found.rows,
+            Costs.of_classes(signs, found.rows, found.total),
+            EncodedLabels(classes, np.empty(0, np.int32), np.empty(0), weight),
+        )
 
-        Returns
-        -------
-        self : DaskLinearPSVC
-            The fitted estimator.
-        """
-        settings = self._check_settings()
-        check.check_choice("solver", self.solver, SOLVERS)
-        with ClusterFit(self, settings, "LinearPSVC") as fit:
-            loaded = fit.load(X, y, sample_weight, Labels())
-            found = all_labels(loaded.described, self.class_weight, settings.C)
-            classes, weight = found.encoder.classes, found.encoder.class_weight
-            signs = problem_signs(classes.size, settings.multi_class)
-            seen = fit.seen(loaded)
-            assert seen.count is not None  # rows of numbers have columns
-            labels = EncodedLabels(classes, np.empty(0, np.int32), np.empty(0), weight)
-            watch = FitWatch(self, None, None)
-            problems = ProblemsOnCluster(found.encoder, signs, found.rows, found.total)
-            starts = self._starts(len(signs), seen.count)
-            try:
-                fitted = fit.solve(loaded, problems, starts, watch)
-            except Exception:
-                self._keep_partial(fit, labels, seen, len(signs))
-                raise
-        solved = fitted.solutions
-        watch.done(solved)
-        self._judge(solved, settings)
-        scale = np.array([one.certificate.scale for one in solved])
-        with all_or_nothing(self):
-            self._store_common(seen, labels, solved)
-            self._store_weights(
-                scale[:, None] * np.array([one.w for one in solved]),
-                np.array([one.certificate.intercept for one in solved]),
-            )
-            self.n_support_ = fitted.support.astype(np.int32)
-            self.traffic_ = fitted.traffic
-            self.__dict__.pop("partial_", None)
-            watch.end()
-        return self
-
-    def _starts(self, problems: int, features: int) -> list[LinearStart | None]:
-        """The present coefficients, if they are wanted and fit."""
-        if not self.warm_start or not hasattr(self, "classes_"):
-            return [None] * problems
+    def _known_start(
+        self, problems: ProblemsOnCluster, features: int
+    ) -> Sequence[LinearStart] | None:
         coef, intercept = (getattr(self, name) for name in self._weight_names)
-        if coef.shape != (problems, features):
-            return [None] * problems
+        if coef.shape != (len(problems.signs), features):
+            return None
         return [LinearStart(w, float(b)) for w, b in zip(coef, intercept, strict=True)]
 
-    def _keep_partial(
-        self, fit: ClusterFit, labels: EncodedLabels, seen: check.SeenFeatures, problems: int
+    def _store_solved(
+        self,
+        seen: check.SeenFeatures,
+        problems: ProblemsOnCluster,
+        solved: Sequence[Solution],
+        support: npt.NDArray[np.int64],
     ) -> None:
-        """Keep the last certified iterate of a fit that failed, if every problem has one."""
-        kept = [fit.certified.get(t) for t in range(problems)]
-        if self.on_failure != "keep" or any(one is None for one in kept):
-            return
-        solved = [
-            Solution(no_alpha, one.certificate, Status.STOPPED, one.end.n_iter, [], w=one.end.w)
-            for one in kept
-            if one is not None
-        ]
-        partial = DaskLinearPSVC(**self.get_params(deep=False))
-        partial._store_common(seen, labels, solved)
-        partial._store_weights(
+        self._store_common(seen, problems.meaning, solved)
+        self._store_weights(
             np.array([one.certificate.scale * one.w for one in solved]),
             np.array([one.certificate.intercept for one in solved]),
         )
-        partial.n_support_ = np.zeros(labels.classes.size, dtype=np.int32)
-        self.partial_ = partial.to_local()
+        self.n_support_ = support.astype(np.int32)
 
     # --- predict ---------------------------------------------------------------------------------
-
-    def to_local(self) -> LinearPSVC:
-        """The fitted model as an ordinary estimator, for ``psvm.save``, ONNX and the command line.
-
-        Returns
-        -------
-        LinearPSVC
-            With the same parameters, but for those of the cluster, and the same attributes.
-        """
-        check_is_fitted(self)
-        parameters = self.get_params(deep=False)
-        own = {name: parameters[name] for name in _DEFAULT}
-        local = LinearPSVC(**own)
-        for name, value in vars(self).items():
-            if name.endswith("_") and name not in ("traffic_", "partial_"):
-                setattr(local, name, value)
-        return local
 
     def decision_function(self, X: Any) -> Any:
         """Decision values, of collections lazily.
@@ -251,11 +184,9 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
         dask array or ndarray of shape (n_samples,) or (n_samples, n_classes)
             As of :meth:`psvm.LinearPSVC.decision_function`.
         """
-        local = self.to_local()
-        if not is_collection(X):
-            return local.decision_function(X)
+        check_is_fitted(self)
         k = self.classes_.size
-        return lazily(local, "decision_function", X, np.dtype(np.float64), None if k == 2 else k)
+        return self._of_rows("decision_function", X, np.dtype(np.float64), None if k == 2 else k)
 
     def predict(self, X: Any) -> Any:
         """Labels of the rows of X, of collections lazily.
@@ -269,10 +200,8 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
         -------
         dask array or ndarray of shape (n_samples,)
         """
-        local = self.to_local()
-        if not is_collection(X):
-            return local.predict(X)
-        return lazily(local, "predict", X, self.classes_.dtype, None)
+        check_is_fitted(self)
+        return self._of_rows("predict", X, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Accuracy, of collections lazily.
@@ -294,17 +223,3 @@ class DaskLinearPSVC(LinearWeights, PNormClassifier):
         if not is_collection(X):
             return self.to_local().score(X, y, sample_weight)
         return lazy_accuracy(self.predict(X), y, sample_weight)
-
-    # --- the client is of this process -----------------------------------------------------------
-
-    def __sklearn_clone__(self) -> DaskLinearPSVC:
-        """A copy of the parameters, with the same client."""
-        parameters = self.get_params(deep=False)
-        client = parameters.pop("client")
-        own = {name: clone(value, safe=False) for name, value in parameters.items()}
-        return type(self)(**own, client=client)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the client, which cannot leave this process."""
-        state: dict[str, Any] = super().__getstate__()
-        return {**state, "client": None}

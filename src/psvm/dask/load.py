@@ -11,7 +11,7 @@ from dask.delayed import delayed
 from distributed import Future
 
 from psvm.dask.blocks import Described, Expected, as_sparse, check_partition, describe
-from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost
+from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost, pickled_bytes
 from psvm.dask.inputs import Parts
 from psvm.dask.shards import Shard, evened, shards_of
 from psvm.estimators import validation as check
@@ -47,11 +47,14 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     ]
     cluster.traffic.tasks += 2 * count
     futures = cluster.client.compute([*blocks, *told], retries=1)
-    cluster.owned += futures
+    own, describing = futures[:count], futures[count:]
+    cluster.owned += own
     began = time.monotonic()
-    described = _patiently(cluster, futures[count:], futures[:count])
+    described = patiently(cluster, describing, own)
+    cluster.cancel(describing)  # which would be done again whenever a worker is lost
     cluster.traffic.seconds_loading += time.monotonic() - began
-    own, full = futures[:count], [k for k, one in enumerate(described) if one.rows]
+    cluster.traffic.bytes_sampled += pickled_bytes(described)
+    full = [k for k, one in enumerate(described) if one.rows]
     if not full:
         raise ValueError(f"X must have at least one row, got {count} empty partitions.")
     first = described[full[0]]
@@ -69,7 +72,7 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     return Loaded(kept, [described[k] for k in full])
 
 
-def _patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Future]) -> list[Any]:
+def patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Future]) -> list[Any]:
     """Results, though workers may go down: what went with them is tried again."""
     for attempt in range(MOST_RETRIES + 1):
         try:
@@ -79,7 +82,7 @@ def _patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Fut
             lost = [one for one in (*futures, *cancel) if one.status == "error"]
             if attempt == MOST_RETRIES or not lost:
                 raise
-            cluster.client.retry(lost)
+            cluster.retry(lost)
     raise ClusterError("unreachable")  # pragma: no cover
 
 

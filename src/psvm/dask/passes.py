@@ -7,17 +7,17 @@ next round, as its answer is known.
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from dask._task_spec import Task, TaskRef
 from distributed import Future
 
-from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost
+from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost, pickled_bytes
 from psvm.dask.shards import Shard
 from psvm.dask.step import Fill, Setup, ShardOrder, ShardSums, Ticket, add_sums, step
 from psvm.solvers.linear.passes import Active, Gram, Keep, Order, Pass, RowsLost
@@ -81,7 +81,7 @@ class ClusterPasses:
             else:
                 asked[t] = [order]
         found = self.ask(asked) if asked else {}
-        return {t: _last(found.get(t)) for t in orders}
+        return {t: last_answer(found.get(t)) for t in orders}
 
     def ask(self, orders: Mapping[int, Sequence[ShardOrder]]) -> dict[int, Any]:
         """The answers to all orders of every problem, in one round; or RowsLost."""
@@ -109,7 +109,9 @@ class ClusterPasses:
                 if attempt == MOST_RETRIES:
                     raise
                 self._revive()
-                self.cluster.paused *= 2.0  # what has to move takes its time
+                # What has to move takes its time.
+                self.cluster.paused *= 2.0
+                self.cluster.stuck *= 2.0
         raise AssertionError
 
     def _revive(self) -> None:
@@ -122,7 +124,7 @@ class ClusterPasses:
                 f"cluster or by another client; fit again."
             )
         if failed:
-            self.cluster.client.retry(failed)
+            self.cluster.retry(failed)
 
     def _try(self, orders: Mapping[int, Sequence[ShardOrder]], *, hints: bool) -> ShardSums:
         cluster = self.cluster
@@ -130,7 +132,7 @@ class ClusterPasses:
         setup = self.setup if begins else None
         what = _name_of(orders)
         name = cluster.name(what)
-        size = len(pickle.dumps((dict(orders), setup)))
+        size = pickled_bytes((dict(orders), setup))
         tasks, where = [], {}
         orders_or_key: Any = dict(orders)
         if size > _INLINE:
@@ -147,59 +149,64 @@ class ClusterPasses:
             tasks.append(Task(own, step, ticket, setup, orders_or_key, *blocks))
             where[own] = self.where.get(k, shard.worker) if hints else None
             by_worker.setdefault(where[own], []).append(own)
-        tops = self._tree(by_worker, tasks, where)
+        tops = add_tree(by_worker, tasks, where, partial(cluster.name, "sums"))
         cluster.traffic.tasks += len(tasks)
         cluster.traffic.bytes_broadcast += size * (
             len(self.shards) if size <= _INLINE else len(by_worker)
         )
+        began = time.monotonic()
         futures = cluster.submit(tasks, where, [*keys.values(), *tops])
         states = {k: futures[key] for k, key in keys.items()}
-        cluster.wait([futures[key] for key in tops], cancel=list(states.values()))
+        cluster.wait([futures[key] for key in tops], cancel=list(states.values()), again=True)
         parts = cluster.fetch([futures[key] for key in tops])
         sums = add_sums(*parts)
         traffic = cluster.traffic
-        traffic.bytes_summed += sum(sizeof_sums(part) for part in parts)
+        traffic.bytes_summed += sum(pickled_bytes(part) for part in parts)
+        slowest = max(sums.seconds.values(), default=0.0)
         if what == "gram":
-            traffic.seconds_of_grams += sums.seconds
+            traffic.seconds_of_grams += slowest
             traffic.gram_round_trips += 1
         else:
-            traffic.seconds_of_passes += sums.seconds
+            traffic.seconds_of_passes += slowest
         self.states, self.where = states, dict(sums.where)
         self.number += 1
-        self.last_seconds = sums.seconds
+        self.last_seconds = time.monotonic() - began
         return sums
-
-    def _tree(
-        self, by_worker: Mapping[str | None, list[Any]], tasks: list[Task], where: dict[Any, Any]
-    ) -> list[Any]:
-        """Tasks that add up the sums, on every worker and then in a tree; the keys of the last."""
-        level = []
-        for worker, keys in by_worker.items():
-            key = self.cluster.name("sums")
-            tasks.append(Task(key, add_sums, *(TaskRef(one) for one in keys)))
-            where[key] = worker
-            level.append(key)
-        while len(level) > _FAN_IN:
-            above = []
-            for first in range(0, len(level), _FAN_IN):
-                key = self.cluster.name("sums")
-                own = level[first : first + _FAN_IN]
-                tasks.append(Task(key, add_sums, *(TaskRef(one) for one in own)))
-                above.append(key)
-            level = above
-        return level
 
     def reserve(self) -> float:
         """Seconds that the rest of a fit is likely to take: a pass."""
         return 2.0 * self.last_seconds
 
 
-def sizeof_sums(sums: ShardSums) -> int:
-    """Bytes of sums as they travel, about."""
-    return len(pickle.dumps(sums, protocol=5))
+def add_tree(
+    by_worker: Mapping[str | None, list[Any]],
+    tasks: list[Task],
+    where: dict[Any, str | None],
+    name: Callable[[], Any],
+) -> list[Any]:
+    """Add tasks that add up the sums, on every worker and then in a tree; the keys of the last.
+
+    These are ``_FAN_IN`` at most, and as many sums go into one task.
+    """
+    level = []
+    for worker, keys in by_worker.items():
+        key = name()
+        tasks.append(Task(key, add_sums, *(TaskRef(one) for one in keys)))
+        where[key] = worker
+        level.append(key)
+    while len(level) > _FAN_IN:
+        above = []
+        for first in range(0, len(level), _FAN_IN):
+            key = name()
+            own = level[first : first + _FAN_IN]
+            tasks.append(Task(key, add_sums, *(TaskRef(one) for one in own)))
+            above.append(key)
+        level = above
+    return level
 
 
-def _last(answer: Any) -> Any:
+def last_answer(answer: Any) -> Any:
+    """The answer to the last of the orders of a problem; RowsLost and None as they are."""
     return answer[-1] if isinstance(answer, list) else answer
 
 

@@ -46,6 +46,20 @@ def lazy_accuracy(predicted: Any, y: Any, sample_weight: Any) -> Any:
     return (right * weight).sum() / weight.sum()
 
 
+def lazy_r2(predicted: Any, y: Any, sample_weight: Any) -> Any:
+    """The coefficient of determination: 1 less the share of the variance that is left.
+
+    Of constant targets, 1 if they are met and else 0, as scikit-learn has it.
+    """
+    y = _beside(y, predicted)
+    weight = da.ones_like(predicted) if sample_weight is None else _beside(sample_weight, predicted)
+    mean = (weight * y).sum() / weight.sum()
+    left, whole = (weight * (y - predicted) ** 2).sum(), (weight * (y - mean) ** 2).sum()
+    return da.where(
+        whole > 0.0, 1.0 - left / da.where(whole > 0.0, whole, 1.0), da.where(left > 0.0, 0.0, 1.0)
+    )
+
+
 def _beside(values: Any, predicted: Any) -> Any:
     """Labels or weights in the blocks of the predictions."""
     if is_frame(values):

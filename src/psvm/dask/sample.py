@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,16 @@ import scipy.sparse as sp
 from dask._task_spec import Task
 
 from psvm.dask.blocks import Block
-from psvm.dask.targets import Encoder, PricedRows
-from psvm.mathematics.problem import LinearProblems
+from psvm.dask.cluster import pickled_bytes
+from psvm.dask.step import Setup
+from psvm.dask.targets import PricedRows
 from psvm.solvers.ledger import OutOfTime, Stage
-from psvm.solvers.linear.best_pair import BestPair
+from psvm.solvers.linear.newton import Begin
 from psvm.solvers.linear.passes import BlockPasses
 from psvm.solvers.linear.sample_and_sift import (
+    BAND,
     SAMPLE_TOL,
+    margin_unit,
     sample_shares,
     sample_size,
     solve_newton,
@@ -35,30 +39,27 @@ Array = npt.NDArray[np.float64]
 MOST_ENTRIES = 2**24
 
 
-def sample_of(block: Block, encoder: Encoder, share: Array) -> tuple[Any, PricedRows]:
-    """Rows of a block, of each class its share."""
-    priced = encoder.rows(block.y, block.weight)
-    lot = np.random.default_rng([0, block.number]).random(priced.codes.size)
+def sample_of(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows]:
+    """Rows of a block, of each class its share; those on the same features together."""
+    priced = setup.encoder.rows(block.y, block.weight)
+    problems = priced.problems(setup.signs, setup.terms)
+    lot = problems.of_rows(np.random.default_rng([0, block.number]).random(block.rows))
     chosen = np.flatnonzero((lot < share[priced.codes]) & (priced.cost > 0.0))
-    own = chosen if priced.feature_row is None else priced.feature_row[chosen]
-    return block.X[own], PricedRows(
-        priced.codes[chosen],
-        priced.cost[chosen],
-        None if priced.target is None else priced.target[chosen],
-    )
+    some, places = problems.among(chosen)
+    return block.X[places], PricedRows.of(some)
 
 
 def sample_solution(
     solve: ClusterSolve, numbers: Sequence[int], stages: Mapping[int, Stage]
-) -> tuple[dict[int, BestPair], float]:
-    """Solutions of a sample, and the distance they are to be trusted to."""
+) -> tuple[dict[int, Begin], dict[int, float]]:
+    """Begin at the solutions of a sample; also the distances they are to be trusted to."""
     cluster, passes, summary = solve.cluster, solve.passes, solve.summary
     counts = solve.class_rows
     size = sample_size(summary.rows, summary.features)
     size = min(size, MOST_ENTRIES / max(summary.entries, 1.0))
-    share = sample_shares(counts, size)
+    share = sample_shares(counts, size if solve.setup.encoder.goals_are_1 else 2.0 * size)
     tasks = [
-        Task(cluster.name("sample"), sample_of, block, solve.setup.encoder, share)
+        Task(cluster.name("sample"), sample_of, block, solve.setup, share)
         for block in passes.blocks
     ]
     cluster.traffic.tasks += len(tasks)
@@ -66,23 +67,24 @@ def sample_solution(
     began = time.monotonic()
     parts = cluster.results(list(futures.values()))
     cluster.traffic.seconds_loading += time.monotonic() - began
+    cluster.traffic.bytes_sampled += pickled_bytes(parts)
     rows, priced = [part for part, _ in parts], [one for _, one in parts]
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
-    codes = np.concatenate([one.codes for one in priced])
+    joined = PricedRows.joined(priced, [part.shape[0] for part in rows])
+    codes = joined.codes
     found = np.bincount(codes, minlength=counts.size)
     factor = counts / np.maximum(found, 1)
-    problems = LinearProblems(
-        solve.setup.signs,
-        codes,
-        np.concatenate([one.cost for one in priced]) * factor[codes],
-        solve.setup.terms.loss,
-        solve.setup.terms.fit_intercept,
-        None if priced[0].target is None else np.concatenate([one.target for one in priced]),
-    )
+    joined = replace(joined, cost=joined.cost * factor[codes])
+    problems = joined.problems(solve.setup.signs, solve.setup.terms)
     own = summarise([X], centred=problems.fit_intercept)
     local = BlockPasses([X], problems, numbers, solve.threads, own.shift)
     asides = {t: stages[t].ledger.aside(max(SAMPLE_TOL, stages[t].tol)) for t in numbers}
     ends = solve_newton(local, own, dict.fromkeys(numbers), asides, in_order=False)
     if cluster.out_of_time:
         raise OutOfTime
-    return ends, float(np.sqrt((summary.features + 1) / codes.size))
+    delta = float(np.sqrt((summary.features + 1) / X.shape[0]))
+    begins, deltas = {}, {}
+    for t, end in ends.items():
+        unit = margin_unit(problems, t, X @ end.w + end.b, BAND * delta)
+        begins[t], deltas[t] = solve.begin_at(end.w, end.b, delta, unit), delta * unit
+    return begins, deltas

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm.dask.passes import last_answer
 from psvm.dask.sample import MOST_ENTRIES
 from psvm.dask.step import Band, BandRows, Fill
-from psvm.mathematics.problem import LinearProblems
+from psvm.dask.targets import PricedRows
 from psvm.solvers.ledger import OutOfTime, Stage
 from psvm.solvers.linear.balance import balanced_dual
 from psvm.solvers.linear.best_pair import BestPair
@@ -36,14 +37,20 @@ _MOST_ENTRIES = 4 * MOST_ENTRIES
 
 
 def sift(
-    solve: ClusterSolve, begins: dict[int, Begin], stages: dict[int, Stage], delta: float
+    solve: ClusterSolve,
+    begins: dict[int, Begin],
+    stages: dict[int, Stage],
+    deltas: Mapping[int, float],
 ) -> dict[int, BestPair]:
-    """Problems that could be solved so; the others get a better place to begin in ``begins``."""
+    """Problems that could be solved so; the others get a better place to begin in ``begins``.
+
+    ``deltas`` are the distances to which these are to be trusted.
+    """
     ends = {t: BestPair(begin.w, begin.b, np.inf, 0.0) for t, begin in begins.items()}
     left, done = dict(begins), dict[int, BestPair]()
     try:
         for attempt in range(ATTEMPTS + 1):
-            sums = _at_band(solve, left, BAND * delta * 2.0**attempt)
+            sums = _at_band(solve, left, {t: BAND * deltas[t] * 2.0**attempt for t in left})
             for t in list(left):
                 if isinstance(sums[t], RowsLost) or sums[t] is None:
                     del left[t]
@@ -56,16 +63,17 @@ def sift(
                     del left[t]
             if not left or sum(active[t] for t in left) * solve.summary.entries > _MOST_ENTRIES:
                 break
-            found = solve.passes.ask({t: [Band()] for t in left})
+            found = solve.ask({t: Band() for t in left})
             for t in list(left):
                 if isinstance(found[t], RowsLost):
                     del left[t]
                 else:
-                    width = delta * 2.0**attempt
+                    width = deltas[t] * 2.0**attempt
                     left[t] = _solve_band(solve, t, ends[t], sums[t], found[t][0], stages[t], width)
     except OutOfTime:
         pass  # the loop will notice
     for t, begin in begins.items():
+        solve.to_certify.pop(t, None)
         if t not in done:
             best, stage = ends[t], stages[t]
             if np.isfinite(best.primal):
@@ -75,14 +83,15 @@ def sift(
     return done
 
 
-def _at_band(solve: ClusterSolve, begins: Mapping[int, Begin], band: float) -> dict[int, Any]:
-    """Margins at the given points, with alpha going from 0 to its cost across the band."""
+def _at_band(
+    solve: ClusterSolve, begins: Mapping[int, Begin], bands: Mapping[int, float]
+) -> dict[int, Any]:
+    """Margins at the given points, with alpha going from 0 to its cost across the bands."""
     orders = {}
     for t, begin in begins.items():
-        sigma = solve.costs.typical[t] / (2.0 * band)
         direction = np.ascontiguousarray(begin.w)
-        orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
-    return solve.passes.answer(orders)
+        orders[t] = Pass("begin", 1.0 / bands[t], direction, begin.b, centre="band")
+    return {t: last_answer(value) for t, value in solve.ask(orders).items()}
 
 
 def _judged(
@@ -97,6 +106,7 @@ def _judged(
     if dual > best.dual:
         solve.passes.waiting[t] = Keep(False, factors)
         best.dual = dual
+        solve.milestone(t, best)
     return best.ends(stage, sums.active)
 
 
@@ -115,19 +125,13 @@ def _solve_band(
         return Begin(best.w, best.b)
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
     setup, alpha = solve.setup, np.concatenate([part.alpha for part in parts])
-    targets = [part.target for part in parts if part.target is not None]
-    problems = LinearProblems(
-        setup.signs,
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.cost for part in parts]),
-        setup.terms.loss,
-        setup.terms.fit_intercept,
-        np.concatenate(targets) if targets else None,
-    )
+    priced = PricedRows.joined([part.priced for part in parts], [one.shape[0] for one in rows])
+    problems = priced.problems(setup.signs, setup.terms)
     passes = BlockPasses([X], problems, [t], solve.threads, solve.summary.shift)
     # What the rows outside contribute: everything less the rows inside.
     signed = problems.signs[t][problems.codes] * alpha
-    image = sums.dual.image[1] - sums.dual.image[0] - X.T @ signed
+    inner = X.T @ problems.summed(signed, X.shape[0])
+    image = sums.dual.image[1] - sums.dual.image[0] - inner
     balance = float(sums.dual.alpha[1] - sums.dual.alpha[0] - signed.sum())
     task = replace(
         solve.task(t, Begin(best.w, best.b, "half_cost", solve.costs.typical[t] / delta), stage),
@@ -146,4 +150,6 @@ def _solve_band(
             by_shard[part.shard], first = own, first + part.alpha.size
         solve.passes.waiting[t] = Fill(by_shard)
         best.dual = found.dual
+        # P at the new point is not known yet, but in the round that certifies it.
+        solve.milestone(t, replace(found, status=best.status, n_iter=best.n_iter))
     return Begin(found.w, found.b)

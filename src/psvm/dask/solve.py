@@ -4,27 +4,26 @@
    p = 1 the rows near its margin are solved by the client alone, as long as that goes well
    (``sift``).
 2. :func:`psvm.solvers.linear.newton.semismooth_newton` over the rows on the cluster, all problems
-in
-   lockstep.
+   in lockstep.
 3. The certificates, in one more pass over all rows. Where alpha has been lost with a worker
-meanwhile,
-   step 2 again from the solution.
+   meanwhile, step 2 again from the solution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from psvm.dask.cluster import Cluster, ClusterError
-from psvm.dask.passes import ClusterPasses
+from psvm.dask.passes import ClusterPasses, last_answer
 from psvm.dask.sample import sample_solution
 from psvm.dask.sift import sift
-from psvm.dask.step import Setup, Support
+from psvm.dask.step import Setup, ShardOrder, Support
 from psvm.mathematics.certificate import Certificate
 from psvm.mathematics.problem import LinearStart
 from psvm.solvers.blas_threads import one_blas_thread
@@ -33,7 +32,7 @@ from psvm.solvers.linear.best_pair import BestPair, relative_gap
 from psvm.solvers.linear.choose import AIM
 from psvm.solvers.linear.lockstep import in_lockstep
 from psvm.solvers.linear.newton import Begin, NewtonTask, semismooth_newton
-from psvm.solvers.linear.passes import Keep, Order, Pass, RowsLost
+from psvm.solvers.linear.passes import Keep, Order, Pass, RowsLost, Sums
 from psvm.solvers.linear.proof import proof_of_pair
 from psvm.solvers.linear.sample_and_sift import enough_for_a_sample
 from psvm.solvers.linear.summary import RowSummary
@@ -51,28 +50,30 @@ _GRACE, _GRACE_SECONDS = 0.05, 0.4
 
 @dataclass(frozen=True)
 class Costs:
-    """Per problem: rows, a typical cost, and the sum of all."""
+    """Per problem: rows, a typical cost, and P at w = 0, b = 0."""
 
     count: list[int]
     typical: list[float]
-    total: list[float]
+    at_zero: list[float]
 
     @classmethod
-    def of_classes(cls, signs: Any, rows: Any, cost: Any) -> Costs:
-        """From the rows and the cost of each class."""
+    def of_classes(cls, signs: Any, rows: Any, cost: Any, at_zero: Any = None) -> Costs:
+        """From the rows and the cost of each class; where goals are 1, P at 0 is that cost."""
         taking_part = signs != 0
         count = [int(rows[own].sum()) for own in taking_part]
         total = [float(cost[own].sum()) for own in taking_part]
         typical = [all_ / max(n, 1) for all_, n in zip(total, count, strict=True)]
-        return cls(count, typical, total)
+        return cls(count, typical, total if at_zero is None else list(at_zero))
 
 
 @dataclass(frozen=True)
 class Certified:
-    """A pair with its certificate, found on the way."""
+    """A pair with its certificate, and the sums of alpha and of its conjugates."""
 
     end: BestPair
     certificate: Certificate
+    alpha: float
+    conjugate: float
 
 
 @dataclass
@@ -101,7 +102,7 @@ class ClusterSolve:
     def solve(
         self, starts: Sequence[LinearStart | None], *, in_order: bool
     ) -> tuple[list[Solution], npt.NDArray[np.int64]]:
-        """Certified solutions, and how many rows of each class support some of them."""
+        """Certified solutions, and how many rows support some of them (:class:`Support`)."""
         numbers = range(len(self.setup.signs))
         ledgers = [
             Ledger(self.budget, t, self.on_round, reserve=self.passes.reserve) for t in numbers
@@ -116,9 +117,9 @@ class ClusterSolve:
             certificate = self._certificate(t, ends[t], sums)
             solution = Solution(no_alpha, certificate, ends[t].status, w=ends[t].w)
             solutions.append(ledgers[t].closed(solution))
-        classes = self.setup.signs.shape[1]
         support = sums.get(-1)
-        return solutions, np.zeros(classes, dtype=np.int64) if support is None else support
+        kinds = self.setup.signs.shape[1] if self.setup.encoder.goals_are_1 else 1
+        return solutions, np.zeros(kinds, dtype=np.int64) if support is None else support
 
     def _solve(
         self, group: list[int], starts: Sequence[LinearStart | None], ledgers: Sequence[Ledger]
@@ -141,11 +142,10 @@ class ClusterSolve:
                 begins[t] = self.begin_at(start.w, start.b)
         many = [t for t in cold if self._many_rows(t)]
         if many:
-            found, delta = sample_solution(self, many, stages)
-            for t, end in found.items():
-                begins[t] = self.begin_at(end.w, end.b, delta)
+            sampled, deltas = sample_solution(self, many, stages)
             if self.setup.terms.p == 1.0 and not self.setup.terms.hard_margin:
-                done = sift(self, begins, stages, delta)
+                done = sift(self, sampled, stages, deltas)
+            begins |= sampled
         for t in cold:
             begins.setdefault(t, Begin(np.zeros(self.summary.features), 0.0))
         begins = {t: begin for t, begin in begins.items() if t not in done}
@@ -153,16 +153,18 @@ class ClusterSolve:
 
     def _many_rows(self, t: int) -> bool:
         given = self.summary
+        rows = min(self.costs.count[t], given.rows)  # two of them may share features
         hard = self.setup.terms.hard_margin
-        return not hard and enough_for_a_sample(self.costs.count[t], given.features, given.entries)
+        return not hard and enough_for_a_sample(rows, given.features, given.entries)
 
-    def begin_at(self, w: Array, b: float, delta: float | None = None) -> Begin:
-        """Begin at known coefficients, to be trusted to the distance ``delta``."""
+    def begin_at(self, w: Array, b: float, delta: float | None = None, unit: float = 1.0) -> Begin:
+        """Begin at known coefficients, to be trusted to ``delta`` in units of the margin."""
         terms = self.setup.terms
         if terms.hard_margin or terms.p >= 2.0:
             return Begin(w, b)
         typical = float(np.mean(self.costs.typical))
-        sigma = None if delta is None else typical / delta
+        # alpha is of the size of cost * unit^(p-1), and off by delta of it.
+        sigma = None if delta is None else typical * unit ** (terms.p - 2.0) / delta
         return Begin(w, b, self.setup.new_centre, sigma)
 
     def _newton(
@@ -181,50 +183,64 @@ class ClusterSolve:
             begin=begin,
             stage=stage,
             typical_cost=1.0 if terms.hard_margin else self.costs.typical[t],
-            total_cost=self.costs.total[t],
+            total_cost=self.costs.at_zero[t],
             largest=self.summary.largest,
             entries=self.summary.entries,
             shift=self.shift,
             fixed=np.zeros(self.summary.features + 1),
-            on_keep=(lambda end: self._kept(t, end)) if self.milestones else None,
+            goals_are_1=self.setup.encoder.goals_are_1,
+            on_keep=partial(self._kept, t) if self.milestones else None,
         )
 
     def answer(self, orders: Mapping[int, Order]) -> dict[int, Any]:
         """Answer orders; together with them milestones are certified."""
         try:
-            waiting = {t: self.to_certify.pop(t) for t in orders if t in self.to_certify}
-            keeps = {t for t in waiting if not isinstance(orders[t], Pass)}
-            self.to_certify |= {t: waiting.pop(t) for t in keeps}
-            if not waiting:
+            asked = {t: order for t, order in orders.items() if not isinstance(order, Keep)}
+            if not any(t in self.to_certify for t in asked):
                 return self.passes.answer(orders)
-            found = self.passes.ask(
-                {t: [*([_certify(waiting[t])] if t in waiting else []), orders[t]] for t in orders}
-            )
-            answers: dict[int, Any] = {}
-            for t in orders:
-                value = found.get(t)
-                if t in waiting and isinstance(value, list):
-                    proof = proof_of_pair(
-                        waiting[t], value[0], self.setup.terms, self.costs.count[t]
-                    )
-                    self.certified[t] = Certified(waiting[t], proof)
-                answers[t] = value[-1] if isinstance(value, list) else value
-            return answers
+            self.passes.answer({t: order for t, order in orders.items() if t not in asked})
+            found = self.ask(asked)
+            return {t: last_answer(found.get(t)) for t in orders}
         except OutOfTime as over:
             # What is to be kept waits for the next round, if there is one.
             return {t: None if isinstance(order, Keep) else over for t, order in orders.items()}
 
+    def ask(self, orders: Mapping[int, ShardOrder]) -> dict[int, Any]:
+        """Lists of answers to an order of each problem, or RowsLost; milestones are certified."""
+        waiting = {t: self.to_certify.pop(t) for t in orders if t in self.to_certify}
+        asked: dict[int, list[ShardOrder]] = {t: [order] for t, order in orders.items()}
+        for t, end in waiting.items():
+            asked[t].insert(0, _certify(end))
+        found = self.passes.ask(asked)
+        for t, end in waiting.items():
+            value = found.get(t)
+            if isinstance(value, list):
+                self._certified(t, end, value.pop(0))
+        return found
+
+    def milestone(self, t: int, end: BestPair) -> None:
+        """Certify this pair in the next round, if such are wanted; the alpha is kept by then."""
+        if self.milestones:
+            self.to_certify[t] = replace(end)
+
+    def _certified(self, t: int, end: BestPair, sums: Sums) -> None:
+        """Keep the best certified pair of a problem."""
+        proof, last = self._proof(t, end, sums), self.certified.get(t)
+        if last is None or proof.gap < last.certificate.gap:
+            self.certified[t] = self._with_sums(end, proof, sums)
+
     def _kept(self, t: int, end: BestPair) -> None:
         last = self.certified.get(t)
         if last is None or end.gap < _WORTH_CERTIFYING * last.certificate.gap:
-            self.to_certify[t] = end
+            self.milestone(t, end)
 
     # --- certificates ----------------------------------------------------------------------------
 
     def _certify(self, ends: dict[int, BestPair], ledgers: Sequence[Ledger]) -> dict[int, Any]:
-        """The sums of the certificates by problem, and under -1 the supporting rows per class."""
+        """The sums of the certificates by problem, and under -1 the supporting rows."""
         limit = self.budget.max_time
         for _ in range(_MOST_REPAIRS):
+            self.to_certify.clear()  # what is certified now is better
             self.cluster.grace = 0.0 if limit is None else max(_GRACE * limit, _GRACE_SECONDS)
             orders: dict[int, list[Any]] = {t: [_certify(end)] for t, end in ends.items()}
             orders[min(ends)].append(Support())
@@ -248,10 +264,19 @@ class ClusterSolve:
 
     def _certificate(self, t: int, end: BestPair, sums: Mapping[int, Any]) -> Certificate:
         if t in sums and sums[t] is not None:
-            return proof_of_pair(end, sums[t], self.setup.terms, self.costs.count[t])
+            proof = self._proof(t, end, sums[t])
+            self.certified[t] = self._with_sums(end, proof, sums[t])
+            return proof
         # No time is left: what the loop has seen, unproved.
         measured = relative_gap(end.primal, end.dual)
         return Certificate(end.primal, end.dual, np.inf, end.b, measured=measured)
+
+    def _proof(self, t: int, end: BestPair, sums: Sums) -> Certificate:
+        return proof_of_pair(end, sums, self.setup.terms, self.costs.count[t])
+
+    def _with_sums(self, end: BestPair, proof: Certificate, sums: Sums) -> Certified:
+        dual = sums.dual
+        return Certified(end, proof, float(dual.alpha.sum()), float(dual.conjugate.sum()))
 
 
 def _certify(end: BestPair) -> Pass:

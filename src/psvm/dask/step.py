@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,20 +26,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from distributed import Future, get_client, get_worker
+from distributed import get_worker
+from distributed.utils_comm import gather_from_workers
 
 from psvm.dask.blocks import Block
-from psvm.dask.targets import Encoder
+from psvm.dask.targets import Encoder, PricedRows
 from psvm.mathematics.problem import LinearProblems, Terms
 from psvm.solvers.blas_threads import one_blas_thread
-from psvm.solvers.linear.passes import BlockPasses, Keep, Order, Pass
+from psvm.solvers.linear.passes import BlockPasses, Keep, Order, Pass, block_sizes
 from psvm.solvers.linear.sample_and_sift import gather
 
 Array = npt.NDArray[np.float64]
 
 # Seconds to wait for a state that lies on another worker.
 _FETCH = 30.0
-_ELSEWHERE = object()
 # Columns of a share, 8 bytes per row each: see share.hpp.
 _COLUMNS = 7
 
@@ -80,7 +80,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Support:
-    """How many rows of each class have a positive best alpha in any problem of the shard."""
+    """How many rows have a dual variable in any problem of the shard: see ``_supporting``."""
 
 
 ShardOrder = Order | Band | Fill | Support
@@ -91,11 +91,9 @@ class BandRows:
     """Rows of one shard with W > 0."""
 
     shard: int
-    rows: Any
+    rows: Any  # of features
     alpha: Array
-    codes: npt.NDArray[np.int32]
-    cost: Array
-    target: Array | None
+    priced: PricedRows
 
 
 @dataclass(frozen=True)
@@ -138,27 +136,17 @@ class ShardState:
     def new(cls, setup: Setup, blocks: Sequence[Block]) -> ShardState:
         """The state of rows of which nothing is known."""
         priced = [setup.encoder.rows(block.y, block.weight) for block in blocks]
-        begins = np.cumsum([0, *(block.rows for block in blocks)])
-        first = priced[0]
-        problems = LinearProblems(
-            setup.signs,
-            np.concatenate([one.codes for one in priced]),
-            np.concatenate([one.cost for one in priced]),
-            setup.terms.loss,
-            setup.terms.fit_intercept,
-            None if first.target is None else np.concatenate([one.target for one in priced]),
-            None
-            if first.feature_row is None
-            else np.concatenate(
-                [one.feature_row + at for one, at in zip(priced, begins, strict=False)]
-            ),
-        )
+        joined = PricedRows.joined(priced, [block.rows for block in blocks])
+        problems = joined.problems(setup.signs, setup.terms)
         rows = _Absent([block.rows for block in blocks])
         return cls(BlockPasses(rows, problems, range(len(setup.signs)), 1, setup.shift))
 
     def __sizeof__(self) -> int:
         counts = (share.count for shares in self.passes.shares for share in shares.values())
-        return int(8 * _COLUMNS * sum(counts) + 12 * self.passes.problems.codes.size)
+        problems = self.passes.problems
+        own: list[Any] = [problems.codes, problems.cost, problems.target, problems.feature_row]
+        given = sum(one.nbytes for one in own if one is not None)
+        return int(8 * _COLUMNS * sum(counts) + given)
 
     def __reduce__(self) -> Any:
         passes = self.passes
@@ -201,13 +189,14 @@ class ShardSums:
     """Answers of some shards, added up.
 
     ``values`` are by problem, one for each of its orders; ``lost`` the problems whose state some
-    shard did not have. ``where`` says which worker has the state of each shard.
+    shard did not have. ``where`` says which worker has the state of each shard, ``seconds`` how
+    long each worker was at its shards.
     """
 
     values: dict[int, list[Any]]
     lost: set[int]
     where: dict[int, str]
-    seconds: float = 0.0  # of the slowest shard
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: ShardSums) -> None:
         """Add the answers of other shards."""
@@ -219,7 +208,8 @@ class ShardSums:
                 self.values[t] = [_added(*pair) for pair in zip(own, values, strict=True)]
         self.lost |= other.lost
         self.where |= other.where
-        self.seconds = max(self.seconds, other.seconds)
+        for worker, seconds in other.seconds.items():
+            self.seconds[worker] = self.seconds.get(worker, 0.0) + seconds
 
 
 def _added(one: Any, other: Any) -> Any:
@@ -272,7 +262,7 @@ def step(
     finally:
         state.passes.rows = _Absent([block.rows for block in blocks])
     state.number = ticket.number
-    sums.seconds = time.perf_counter() - began
+    sums.seconds = {worker.address: time.perf_counter() - began}
     return Answer(state, sums)
 
 
@@ -280,12 +270,10 @@ def _taken_over(ticket: Ticket, worker: Any) -> ShardState | None:
     """The state before this step, which is this step's from now on; None if it is gone."""
     if ticket.previous is None:
         return None
-    answer = _on_loop(worker, partial(_in_memory, worker, ticket.previous))
-    if answer is _ELSEWHERE:
-        try:
-            answer = Future(ticket.previous, get_client(timeout=_FETCH)).result(timeout=_FETCH)
-        except Exception:  # whatever became of it, it is not to be had
-            return None
+    try:
+        answer = _on_loop(worker, partial(_result_of, worker, ticket.previous))
+    except Exception:  # whatever became of it, it is not to be had
+        return None
     if answer is None:
         return None
     state: ShardState | None = answer.state
@@ -295,17 +283,28 @@ def _taken_over(ticket: Ticket, worker: Any) -> ShardState | None:
     return state
 
 
-async def _in_memory(worker: Any, key: Any) -> Any:
-    """The result of this key, if the worker has it; whether another one does."""
+async def _result_of(worker: Any, key: Any) -> Any:
+    """The result of this key, of this worker or of one that has it; None if there is none.
+
+    By the key alone: a Future made from it would wait for news that the scheduler sends only to
+    those who have asked for the task.
+    """
     if key in worker.data:
         return worker.data[key]
-    held = await worker.scheduler.who_has(keys=[key])
-    return _ELSEWHERE if any(held.get(key) or ()) else None
+    held = (await worker.scheduler.who_has(keys=[key])).get(key)
+    if not held:
+        return None
+    found, *_ = await gather_from_workers({key: held}, rpc=worker.rpc)
+    return found.get(key)
 
 
-def _on_loop(worker: Any, call: Callable[[], Any]) -> Any:
+def _on_loop(worker: Any, call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     """Await it where the memory of a worker is managed: in its event loop."""
-    return asyncio.run_coroutine_threadsafe(call(), worker.loop.asyncio_loop).result(_FETCH)
+    under_way = asyncio.run_coroutine_threadsafe(call(), worker.loop.asyncio_loop)
+    try:
+        return under_way.result(_FETCH)
+    finally:
+        under_way.cancel()
 
 
 def _answer(
@@ -352,10 +351,7 @@ def _special(state: ShardState, shard: int, t: int, order: Band | Fill | Support
     passes = state.passes
     problems = passes.problems
     if isinstance(order, Support):
-        supporting = np.zeros(problems.codes.size, dtype=np.bool_)
-        for one in state.kept:
-            supporting |= passes.best_alpha(one) > 0.0
-        return np.bincount(problems.codes[supporting], minlength=problems.signs.shape[1])
+        return _supporting(state)
     active = passes.active_rows(t)
     alpha = passes.present_alpha(t)
     if isinstance(order, Fill):
@@ -365,16 +361,27 @@ def _special(state: ShardState, shard: int, t: int, order: Band | Fill | Support
         return None
     if not active.size:
         return []
-    return [
-        BandRows(
-            shard,
-            gather(passes.rows, problems.features_of(active)),
-            alpha[active],
-            problems.codes[active],
-            problems.cost[active],
-            None if problems.target is None else problems.target[active],
-        )
-    ]
+    some, places = problems.among(active)
+    return [BandRows(shard, gather(passes.rows, places), alpha[active], PricedRows.of(some))]
+
+
+def _supporting(state: ShardState) -> npt.NDArray[np.intp]:
+    """Rows with a dual variable in any problem: of each class, or where rows share features, all.
+
+    The dual variable of features that several rows share is the sum of theirs, with their signs.
+    """
+    problems = state.passes.problems
+    if problems.feature_row is not None:
+        features = sum(block_sizes(state.passes.rows))
+        supporting = np.zeros(features, dtype=np.bool_)
+        for t in state.kept:
+            signed = problems.signs[t][problems.codes] * state.passes.best_alpha(t)
+            supporting |= problems.summed(signed, features) != 0.0
+        return np.array([np.count_nonzero(supporting)])
+    supporting = np.zeros(problems.codes.size, dtype=np.bool_)
+    for t in state.kept:
+        supporting |= state.passes.best_alpha(t) > 0.0
+    return np.bincount(problems.codes[supporting], minlength=problems.signs.shape[1])
 
 
 def add_sums(*parts: Any) -> ShardSums:

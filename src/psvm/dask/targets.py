@@ -17,6 +17,7 @@ from psvm.estimators.labels import (
     class_codes,
     class_weights,
 )
+from psvm.mathematics.problem import LinearProblems, Terms
 
 Array = npt.NDArray[np.float64]
 
@@ -30,9 +31,48 @@ class PricedRows:
     target: Array | None = None
     feature_row: npt.NDArray[np.int64] | None = None
 
+    @classmethod
+    def of(cls, problems: LinearProblems) -> PricedRows:
+        """The rows of problems."""
+        return cls(problems.codes, problems.cost, problems.target, problems.feature_row)
+
+    @classmethod
+    def joined(cls, parts: Sequence[PricedRows], features: Sequence[int]) -> PricedRows:
+        """Rows of several blocks of so many rows of features, one block after the other."""
+        first, begins = parts[0], np.cumsum([0, *features])
+        target = feature_row = None
+        if first.target is not None:
+            target = np.concatenate([one.target for one in parts])
+        if first.feature_row is not None:
+            moved = [one.feature_row + at for one, at in zip(parts, begins, strict=False)]
+            feature_row = np.concatenate(moved)
+        return cls(
+            np.concatenate([one.codes for one in parts]),
+            np.concatenate([one.cost for one in parts]),
+            target,
+            feature_row,
+        )
+
+    def problems(self, signs: npt.NDArray[np.int8], terms: Terms) -> LinearProblems:
+        """Problems of these signs over the rows."""
+        return LinearProblems(
+            signs,
+            self.codes,
+            self.cost,
+            terms.loss,
+            terms.fit_intercept,
+            self.target,
+            self.feature_row,
+        )
+
 
 class Encoder(Protocol):
     """Turns y and the weights of a block into rows of the problems, on a worker."""
+
+    @property
+    def goals_are_1(self) -> bool:
+        """Whether rows have no target but their sign, as in classification."""
+        ...
 
     def rows(self, y: npt.NDArray[Any], weight: Array) -> PricedRows:
         """The rows of one block."""
@@ -102,6 +142,11 @@ class Classes:
     classes: npt.NDArray[Any]
     class_weight: Array
     C: float
+
+    @property
+    def goals_are_1(self) -> bool:
+        """Labels are signs."""
+        return True
 
     def rows(self, y: npt.NDArray[Any], weight: Array) -> PricedRows:
         """The number of every row's class, and its cost."""

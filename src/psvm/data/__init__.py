@@ -3,7 +3,8 @@
 ``load("heart")`` looks for ``heart.npz`` in the folder named by the environment variable
 ``PSVM_DATA``, then in the cache folder of the user, and then fetches the set from where the paper
 took it (UCI, OpenML) into the cache. The files hold arrays ``X`` and ``y`` as the source has them:
-unscaled, with the original labels. Fetching needs the package pooch: ``pip install 'psvm[paper]'``.
+unscaled, with the original labels. Fetching needs the package pooch: ``pip install
+'.[paper]'`` in a clone of the repository.
 """
 
 from __future__ import annotations

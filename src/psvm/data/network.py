@@ -97,7 +97,7 @@ def _download(name: str, url: str, progress: bool) -> bytes:
     try:
         import pooch
     except ImportError as error:
-        reason = "fetching needs the package pooch; pip install 'psvm[paper]' installs it"
+        reason = "fetching needs the package pooch; pip install '.[paper]' in a clone installs it"
         raise _unreachable(name, url, reason) from error
     log = pooch.get_logger()
     level = log.level

@@ -36,13 +36,17 @@ def spread(name: str, count: int, centre: float, span: tuple[float, float]) -> l
     return [float(centre * 10.0**step) for step in steps]
 
 
-def spread_costs(count: int, kernel: Any, X: Any, weight: Array) -> list[float]:
+def spread_costs(
+    count: int, kernel: Any, X: Any, weight: Array, units: tuple[float, float] = (1.0, 1.0)
+) -> list[float]:
     """So many costs around the C at which slack and norm are of like size, ascending.
 
     That is 1 over the spread of the kernel's features: about 1 for the kernels with a width,
-    ``1 / (n_features * Var[X])`` for the linear one.
+    ``1 / (n_features * Var[X])`` for the linear one. It is wanted in all units between these two.
     """
-    return spread("Cs", count, _scale(kernel, X, weight), _SPAN)
+    low, high = _SPAN
+    span = low * units[0], high * units[1]
+    return spread("Cs", count, _scale(kernel, X, weight), span)
 
 
 def _scale(kernel: Any, X: Any, weight: Array) -> float:

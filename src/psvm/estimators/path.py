@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils import column_or_1d
 
 from psvm.estimators import validation as check
 from psvm.estimators.base import errors_as_before
 from psvm.estimators.cost_grid import is_count, spread_costs
 from psvm.estimators.kernel_input import check_kernel_data
-from psvm.estimators.labels import class_codes, weights_for_all
-from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.kernel_machine import KernelMachine
 from psvm.estimators.path_result import KernelParameter, PSVMPath
+from psvm.estimators.path_tasks import Model, path_task
 from psvm.estimators.starts import KeptKernel
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
 from psvm.estimators.warn import warn_user
 from psvm.estimators.watch import ProgressLog, logger
 
@@ -39,6 +39,7 @@ def psvm_path(
     X: Any,
     y: Any,
     *,
+    task: Literal["classification", "regression"] = "classification",
     ps: Any = (1.0, 1.25, 1.5, 2.0, 3.0),
     Cs: Any = 10,
     kernel: KernelParameter = "rbf",
@@ -48,6 +49,8 @@ def psvm_path(
     fit_intercept: bool = True,
     multi_class: Literal["ovo", "ovr"] = "ovo",
     class_weight: Any = None,
+    epsilon: float | None = None,
+    quantile: float | None = None,
     sample_weight: Any = None,
     X_val: Any = None,
     y_val: Any = None,
@@ -59,7 +62,7 @@ def psvm_path(
     verbose: int = 0,
     n_jobs: int | None = None,
 ) -> PSVMPath:
-    r"""Solve the problem of :class:`psvm.PSVC` for every p in ``ps`` and every C in ``Cs``.
+    r"""Solve the problem of PSVC, or of PSVR, for every p in ``ps`` and every C in ``Cs``.
 
     .. math::
 
@@ -80,25 +83,35 @@ def psvm_path(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Training rows; for a precomputed kernel the matrix of shape (n_samples, n_samples).
     y : array-like of shape (n_samples,)
-        Labels of any type; more than two classes are fine.
+        Labels of any type, of which there may be more than two; targets with
+        ``task="regression"``.
+    task : {"classification", "regression"}, default="classification"
+        What y stands for. Numbers are labels unless regression is asked for.
     ps : float or array-like, default=(1, 1.25, 1.5, 2, 3)
         Exponents, each a finite number >= 1.
     Cs : int, or array-like of float, default=10
         Costs, finite and > 0. A number asks for so many values, evenly spaced by factor from 0.1
-        to 100 around the scale of the data, as in :class:`psvm.PSVCCV`.
+        to 100 around the scale of the data, as in :class:`psvm.PSVCCV`; in regression over all
+        that :class:`psvm.PSVRCV` takes for some p of ``ps``.
     kernel : str or callable, default="rbf"
-        As for :class:`psvm.PSVC`. "linear" is solved by :class:`psvm.LinearPSVC`.
+        As for :class:`psvm.PSVC`. "linear" is solved by :class:`psvm.LinearPSVC`, or by
+        :class:`psvm.LinearPSVR`.
     gamma, degree, coef0
         Parameters of the kernel, as for :class:`psvm.PSVC`.
-    fit_intercept, multi_class, class_weight
+    fit_intercept
         As for :class:`psvm.PSVC`.
+    multi_class, class_weight
+        As for :class:`psvm.PSVC`; not for regression.
+    epsilon, quantile : float or None, default=None
+        As for :class:`psvm.PSVR`, whose defaults None stands for; only for regression.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights >= 0 that multiply C. A row of weight 0 is as if absent, and so is one whose product
         with the smallest C is below the smallest normal float64 (2.2e-308).
     X_val, y_val : array-like, default=None
-        Validation rows and their labels, on which every model is scored.
+        Validation rows and their labels or targets, on which every model is scored.
     scoring : str, callable or None, default=None
-        How to score them, as scikit-learn's ``check_scoring`` reads it; None is the accuracy.
+        How to score them, as scikit-learn's ``check_scoring`` reads it; None is the accuracy, or in
+        regression r2.
     tol : float, default=1e-4
         Relative duality gap at which a problem is solved.
     max_iter : int, default=-1
@@ -140,6 +153,12 @@ def psvm_path(
     (3, 3, 1)
     >>> bool(path.dual_gap.max() <= 1e-4)
     True
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = psvm_path(scale(X), y, task="regression", ps=[1, 2], Cs=[1, 10], epsilon=10)
+    >>> path.dual_gap.shape
+    (2, 2, 1)
     """
     exponents, limit = _exponents(ps), check.check_max_time(max_time)
     check.check_verbose(verbose)
@@ -150,28 +169,22 @@ def psvm_path(
         raise ValueError("`scoring` needs rows to score: give `X_val` and `y_val`.")
     common: dict[str, Any] = {
         "fit_intercept": fit_intercept,
-        "multi_class": multi_class,
-        "class_weight": class_weight,
         "tol": tol,
         "max_iter": max_iter,
         "warm_start": True,
         "verbose": max(verbose - 1, 0),
         "n_jobs": n_jobs,
     }
-    model: PSVC | LinearPSVC
-    if isinstance(kernel, str) and kernel == "linear":
-        model = LinearPSVC(**common)
-    else:
-        model = PSVC(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, cache_size=cache_size, **common
-        )
-    model._check_parameters()
-    y = column_or_1d(y, warn=True)
-    at_the_door = check_kernel_data if isinstance(model, PSVC) else check.check_data
+    of_kernel = {"gamma": gamma, "degree": degree, "coef0": coef0, "cache_size": cache_size}
+    asked = path_task(task, multi_class, class_weight, epsilon, quantile)
+    model = asked.model(kernel, common, of_kernel)
+    y = asked.checked(y)
+    at_the_door = check_kernel_data if isinstance(model, KernelMachine) else check.check_data
     _, checked, _ = at_the_door(model, X, y)
     weight = check.check_weights(sample_weight, y.size)
-    grid = _Grid(exponents, _costs(Cs, model, checked, weight))
-    sample_weight = weights_for_all(y, weight, class_weight, grid.Cs)
+    units = asked.unit(y, weight) ** (2.0 - exponents)
+    grid = _Grid(exponents, _costs(Cs, model, checked, weight, units))
+    sample_weight = asked.weights(model, y, weight, grid.ps, grid.Cs)
     del checked
     kept = KeptKernel()
     scorer = None if X_val is None else check_scoring(model, scoring)
@@ -183,7 +196,7 @@ def psvm_path(
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # one for all comes at the end
-            if isinstance(model, PSVC):
+            if isinstance(model, PSVC | PSVR):
                 model._fit_from(kept, X, y, sample_weight)
             else:
                 model.fit(X, y, sample_weight=sample_weight)
@@ -194,7 +207,7 @@ def psvm_path(
             corner = copy(model)
         if log.verbose >= 1:
             logger.info("model %d of %d, %s", grid.n_stored, grid.size, _said_of(model))
-    path = grid.path(model, kernel, y)
+    path = grid.path(model, kernel, *asked.classes(model, y))
     _warn(path)
     return path
 
@@ -225,9 +238,9 @@ class _Grid:
             self._arrays[name] = np.zeros(shape, np.int64) if counts else np.full(shape, np.nan)
         self._arrays[name][i, j] = value
 
-    def store(self, i: int, j: int, model: PSVC | LinearPSVC, seconds: float) -> None:
+    def store(self, i: int, j: int, model: Model, seconds: float) -> None:
         """Keep what a fitted model says."""
-        if isinstance(model, LinearPSVC):
+        if not isinstance(model, PSVC | PSVR):
             arrays = model._as_arrays()  # of the classes or of their pairs
             self.keep("coef", i, j, arrays.weights)
             self.keep("intercept", i, j, arrays.intercept)
@@ -242,17 +255,21 @@ class _Grid:
         self.n_stored += 1
 
     def path(
-        self, model: PSVC | LinearPSVC, kernel: KernelParameter, y: npt.NDArray[Any]
+        self,
+        model: Model,
+        kernel: KernelParameter,
+        classes: npt.NDArray[Any],
+        codes: npt.NDArray[np.int32],
     ) -> PSVMPath:
         """The path of all models kept, of which one is given."""
         return PSVMPath(
             ps=self.ps,
             Cs=self.Cs,
-            classes=model.classes_,
+            classes=classes,
             kernel=kernel,
-            multi_class=model.multi_class,
+            multi_class=getattr(model, "multi_class", "ovo"),
             tol=model.tol,
-            codes=class_codes(y, model.classes_),
+            codes=codes,
             feature_names=getattr(model, "feature_names_in_", None),
             coef=self._arrays.pop("coef", None),
             dual_coef=self._arrays.pop("dual_coef", None),
@@ -269,10 +286,11 @@ def _exponents(ps: Any) -> Array:
     return np.unique([check.check_p(p, "ps") for p in values])
 
 
-def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, weight: Array) -> Array:
-    """The costs, ascending and without repetition."""
+def _costs(Cs: Any, model: Model, X: Any, weight: Array, units: Array) -> Array:
+    """The costs, ascending and without repetition; ``units`` are those of C at every p."""
     if is_count(Cs):
-        return np.array(spread_costs(int(Cs), getattr(model, "kernel", "linear"), X, weight))
+        kernel = getattr(model, "kernel", "linear")
+        return np.array(spread_costs(int(Cs), kernel, X, weight, (units.min(), units.max())))
     values = np.asarray(Cs, dtype=object)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`Cs` must be an int or a list of numbers > 0, got {Cs!r}.")
@@ -280,12 +298,12 @@ def _costs(Cs: Any, model: PSVC | LinearPSVC, X: Any, weight: Array) -> Array:
     if np.isinf(costs[-1]):
         raise ValueError(
             "`Cs` must be finite, got inf: the hard margin is no neighbour of any C. "
-            "Fit PSVC(C=numpy.inf) for it."
+            "Fit PSVC(C=numpy.inf), or PSVR, for it."
         )
     return costs
 
 
-def _said_of(model: PSVC | LinearPSVC) -> str:
+def _said_of(model: Model) -> str:
     """One line on a fitted model."""
     return (
         f"p = {model.p:g}, C = {model.C:g}: relative gap {model.dual_gap_.max():.2e} after "

@@ -29,7 +29,7 @@ class PSVMPath:
     Cs : ndarray of shape (n_Cs,)
         Costs, ascending.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The labels, sorted; none in regression.
     kernel : str or callable
         The kernel.
     multi_class : {"ovo", "ovr"}
@@ -37,18 +37,19 @@ class PSVMPath:
     tol : float
         Relative duality gap that was asked for.
     codes : ndarray of int, shape (n_samples,)
-        Number of the class of every training row.
+        Number of the class of every training row; all 0 in regression.
     feature_names : ndarray of str or None
         Names of the features, if X has any.
     coef : ndarray of shape (n_ps, n_Cs, n_problems, n_features) or None
         Weights w; for the linear kernel only.
     dual_coef : ndarray of shape (n_ps, n_Cs, n_classes - 1, n_samples) or None
         ``alpha_i y_i`` as in ``PSVC.dual_coef_``, but with a column for every training row: 0 where
-        a row is no support vector. None for the linear kernel, whose solvers work with w.
+        a row is no support vector. None for the linear kernel, whose solvers work with w. In
+        regression it has one row, as ``PSVR.dual_coef_``.
     intercept : ndarray of shape (n_ps, n_Cs, n_problems)
         Intercepts b.
     n_support : ndarray of int, shape (n_ps, n_Cs, n_classes)
-        Number of support vectors per class.
+        Number of support vectors per class; in regression one number.
     primal_objective, dual_objective : ndarray of shape (n_ps, n_Cs, n_problems)
         P and D of each binary problem; the optimum lies between them.
     dual_gap : ndarray of shape (n_ps, n_Cs, n_problems)
@@ -83,6 +84,11 @@ class PSVMPath:
     n_iter: npt.NDArray[np.int64]
     seconds: Array
     score: Array | None
+
+    @property
+    def task(self) -> str:
+        """What the models are for: "classification" or "regression"."""
+        return "classification" if self.classes.size else "regression"
 
     @property
     def computed(self) -> npt.NDArray[np.bool_]:
@@ -135,7 +141,7 @@ class PSVMPath:
         dual_coef = self._known_dual_coef()
         self._check_problem(problem)
         k = self.classes.size
-        if k == 2 or self.multi_class == "ovr":
+        if k <= 2 or self.multi_class == "ovr":
             return dual_coef[:, :, problem]
         return coefficients_of_pair(dual_coef, self.codes, *class_pairs(k)[problem])
 
@@ -149,16 +155,18 @@ class PSVMPath:
         if self.dual_coef is None:
             raise ValueError(
                 "The path of a linear kernel has the weights (`coef`) and the number of support "
-                "vectors (`n_support`), not which rows they are; PSVC(kernel='linear') tells."
+                "vectors (`n_support`), not which rows they are; "
+                f"{'PSVC' if self.classes.size else 'PSVR'}(kernel='linear') tells."
             )
         return self.dual_coef
 
     def __repr__(self) -> str:
         kernel = self.kernel if isinstance(self.kernel, str) else "callable"
         done = self.computed
+        answers = f"{self.classes.size} classes" if self.classes.size else "regression"
         lines = [
             f"PSVMPath of {done.sum()}{'' if done.all() else f' (of {done.size})'} models: "
-            f"{kernel} kernel, {self.codes.size} rows, {self.classes.size} classes, "
+            f"{kernel} kernel, {self.codes.size} rows, {answers}, "
             f"{self.n_iter.sum()} rounds, {np.nansum(self.seconds):.3g} s",
             "     p  C                     support vectors   largest gap"
             + ("" if self.score is None else "   best score"),

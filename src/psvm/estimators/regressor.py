@@ -23,7 +23,7 @@ OnRound = Callable[[int, Record], bool]
 Solve = Callable[[Budget, OnRound | None], Solution]
 
 # Share of tol that is left for what the units of y round off.
-_FOR_UNITS = 1e-3
+FOR_UNITS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class PNormRegressor(RegressorMixin, PNormMachine):
             def told(problem: int, record: Record) -> bool:
                 return watch.round(problem, targets.record(record))
 
-        solution = _flat(targets, rows, budget, told)
+        solution = flat_solution(targets, rows.y.size, budget, told)
         if solution is None:
-            found = solve(replace(budget, tol=(1.0 - _FOR_UNITS) * budget.tol), told)
+            found = solve(replace(budget, tol=(1.0 - FOR_UNITS) * budget.tol), told)
             solution = targets.in_users_units(found, rows, budget.tol)
         watch.done([solution])
         self._judge([solution], settings)
@@ -136,8 +136,8 @@ class PNormRegressor(RegressorMixin, PNormMachine):
         return self._values(X)
 
 
-def _flat(
-    targets: EncodedTargets, rows: DualRows, budget: Budget, told: OnRound | None
+def flat_solution(
+    targets: EncodedTargets, rows: int, budget: Budget, told: OnRound | None
 ) -> Solution | None:
     """The solution where w = 0 has all rows inside the tube, P = D = 0; else None."""
     intercept = targets.flat_intercept()
@@ -146,6 +146,6 @@ def _flat(
     ledger = Ledger(budget, 0, told)
     stage = ledger.stage("none", "w = 0 has all rows inside the tube")
     stage.tell({"iteration": 0, "gap": 0.0, "primal": 0.0, "dual": 0.0})
-    zeros = np.zeros(rows.y.size)
+    zeros = np.zeros(rows)
     proof = Certificate(0.0, 0.0, 0.0, intercept)
     return ledger.closed(Solution(lambda: zeros, proof, Status.CONVERGED, decision=zeros))

@@ -157,15 +157,15 @@ class HeadStart:
 
     Attributes
     ----------
-    by_problem : ndarray of shape (n_problems, n_samples)
-        Dual variables near the solution of every row of X, 0 for rows without part in a problem.
+    coef : ndarray of shape (n_problems, n_samples)
+        ``alpha_i y_i`` near the solution of every row of X, 0 for rows without part in a problem.
     order : ndarray of int
         The row of X at each place of the matrix; sorted by class.
     gram : ndarray of float32 or None
         The kernel matrix in this order, if it is still in memory.
     """
 
-    by_problem: Array
+    coef: Array
     order: Rows
     gram: npt.NDArray[Any] | None
 
@@ -180,8 +180,8 @@ class HeadStart:
 
     def alpha(self, t: int, problem: KernelProblem, rows: TrainingRows) -> Array:
         """The alpha of the search."""
-        alpha = rows.gather(self.by_problem[t])[rows.places(problem.segments)]
-        return feasible(problem, alpha)
+        coef = rows.gather(self.coef[t])[rows.places(problem.segments)]
+        return feasible(problem, problem.y * problem.of_rows(coef))
 
 
 def packed(values: Sequence[Array], problems: Sequence[KernelProblem], rows: TrainingRows) -> Array:
@@ -259,12 +259,8 @@ class LinearWarmStart:
 def _slacks(starts: Sequence[LinearStart], problems: LinearProblems, rows: Sequence[Any]) -> Array:
     """Slack of every row in every problem, 0 where it is absent; in one pass over the rows."""
     w, b = np.array([start.w for start in starts]), np.array([start.b for start in starts])
-    xi = np.empty((len(starts), problems.codes.size))
-    end = 0
-    for k in range(len(rows)):
-        decision = rows[k] @ w.T + b
-        first, end = end, end + decision.shape[0]
-        y = problems.signs[:, problems.codes[first:end]]
-        target = y if problems.target is None else problems.target[first:end]
-        xi[:, first:end] = np.maximum(y * (target - decision.T), 0.0)  # y = 0: absent
-    return xi
+    decision = np.concatenate([rows[k] @ w.T + b for k in range(len(rows))])
+    y = problems.signs[:, problems.codes]
+    target = y if problems.target is None else problems.target
+    xi = np.maximum(y * (target - problems.of_rows(decision).T), 0.0)  # y = 0: absent
+    return np.asarray(xi)

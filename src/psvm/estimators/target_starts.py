@@ -80,6 +80,24 @@ class TargetWarmStart:
         return np.zeros(problem.y.size) if alpha is None else feasible(problem, alpha)
 
 
+@dataclass(frozen=True)
+class TargetHeadStart:
+    """What a search knows of the fit of its choice to the same rows.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n,)
+        Coefficients near the solution of every row of X, in the user's units.
+    """
+
+    coef: Array
+
+    def alpha(self, problem: KernelProblem, rows: TargetRows, targets: EncodedTargets) -> Array:
+        """The alpha of the search."""
+        dual = np.maximum(np.column_stack([self.coef, -self.coef]), 0.0)
+        return feasible(problem, rows.gather(dual) / targets.scale)
+
+
 def _known(targets: EncodedTargets, rows: TargetRows) -> Array:
     """The targets of the rows of X that are kept, NaN for the others."""
     known = np.full(rows.rows.size, np.nan)

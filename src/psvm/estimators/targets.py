@@ -18,6 +18,7 @@ cost ``2 (1 - quantile) C'``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +27,8 @@ import numpy.typing as npt
 from sklearn.utils import check_array, column_or_1d
 
 from psvm.estimators.labels import LARGEST_SUM, SMALLEST_COST
-from psvm.mathematics.certificate import DualRows
+from psvm.estimators.unit_errors import UnitErrors
+from psvm.mathematics.certificate import Certificate, DualRows
 from psvm.mathematics.rounding import UNIT
 from psvm.solvers.ledger import Record, Solution, Status, proved_status
 
@@ -34,6 +36,8 @@ Array = npt.NDArray[np.float64]
 
 # Sizes of y, and of its spread, whose squares are safely within float64.
 _LARGEST, _SMALLEST = 1e100, 1e-100
+# An objective below is too near to the smallest numbers for sums that make it up to have digits.
+_FEWEST_DIGITS = 1e-290
 # What a record of a round has in the units of P.
 _OBJECTIVES = ("primal", "dual")
 
@@ -131,8 +135,14 @@ class EncodedTargets:
 
         The gap counts what is rounded off where targets, costs and the intercept change units.
         """
+        alpha = self.scale * found.alpha
+        inexact = self.cost_error > 0.0
+        errors = UnitErrors.of(rows, found.alpha, self.epsilon, conjugates=inexact)
+        return replace(self.converted(found, errors, tol), gather_alpha=lambda: alpha)
+
+    def converted(self, found: Solution, errors: UnitErrors, tol: float) -> Solution:
+        """The same but for the dual variables, where sums over the rows are all that is known."""
         proof, unit, s = found.certificate, self.scale**2, self.scale
-        alpha = s * found.alpha
         certificate = replace(
             proof,
             primal=proof.primal * unit,
@@ -140,11 +150,10 @@ class EncodedTargets:
             magnitude=proof.magnitude * unit,
             squared_norm=proof.squared_norm * unit,
             intercept=self.intercept(proof.intercept),
-            gap=self._true_gap(found, rows),
+            gap=self._true_gap(proof, errors),
         )
         return replace(
             found,
-            gather_alpha=lambda: alpha,
             certificate=certificate,
             status=proved_status(
                 found.status,
@@ -157,48 +166,36 @@ class EncodedTargets:
             w=s * found.w,
         )
 
-    def _true_gap(self, found: Solution, rows: DualRows) -> float:
+    def _true_gap(self, proof: Certificate, errors: UnitErrors) -> float:
         """The gap of the problem in the user's units, from that in the solvers' units.
 
         With errors ``e_i`` of targets and intercept, ``L`` lost becomes at most
         ``(L^(1/p) + (sum_i cost_i e_i^p)^(1/p))^p`` (Minkowski), and D at least
         ``D - sum_i alpha_i e_i``.
         """
-        proof, alpha = found.certificate, found.alpha
-        gap, p = proof.gap, rows.loss.p
+        gap, p = proof.gap, errors.p
         if not gap < 0.5 or proof.primal == 0.0:
             return gap
-        # Each target is a difference that is rounded twice; the sum for the intercept is, once.
-        error = UNIT * (2.0 * np.abs(rows.target) + 3.0 * self.epsilon)
+        if min(1.0, self.scale**2) * proof.magnitude < _FEWEST_DIGITS:
+            return 1.0 if proof.primal == proof.magnitude else math.inf
         stored = self.intercept(proof.intercept)
         moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
         least = (1.0 - gap) * proof.magnitude
-        if rows.hard_margin and float(error.max()) + moved > self.narrowed:
+        if errors.hard_margin and errors.largest + moved > self.narrowed:
             return math.inf
-        with np.errstate(over="ignore", invalid="ignore"):
-            pulled = float(np.sum(alpha * (error + self.narrowed)))
-            if rows.hard_margin:
-                more, conjugate = 0.0, 0.0
-            else:
-                norm = 0.0 if math.isnan(proof.squared_norm) else proof.squared_norm
-                lost = max(proof.primal - 0.5 * norm, 0.0) * (1.0 + gap)
-                lost += 64.0 * UNIT * proof.magnitude
-                more = _lost_at_most(lost, error + moved, rows.cost, p) - lost
-                more += self.cost_error * (lost + more)
-                conjugate = float(np.sum(rows.loss.conjugate(alpha, rows.cost)))
-                conjugate *= self.cost_error / max(p - 1.0, UNIT)
+        more = conjugate = 0.0
+        if not errors.hard_margin:
+            norm = 0.0 if math.isnan(proof.squared_norm) else proof.squared_norm
+            lost = max(proof.primal - 0.5 * norm, 0.0) * (1.0 + gap)
+            lost += 64.0 * UNIT * proof.magnitude
+            added = errors.of_targets + moved * errors.of_intercept
+            more = (lost ** (1.0 / p) + added) ** p * (1.0 + 8.0 * p * UNIT) - lost
+            more += self.cost_error * (lost + more)
+            conjugate = errors.conjugate * self.cost_error / max(p - 1.0, UNIT)
+        pulled = errors.pulled + self.narrowed * errors.alpha
         share = 1.01 * (more + pulled + conjugate) / least
         true = (gap + share) / (1.0 - share) * (1.0 + 8.0 * UNIT) if share < 0.5 else math.inf
         return min(true, 1.0) if proof.primal == proof.magnitude else true
-
-
-def _lost_at_most(lost: float, error: Array, cost: Array, p: float) -> float:
-    """What is lost at most where slacks are larger by these errors."""
-    largest = float(error.max(initial=0.0))
-    if largest == 0.0:
-        return lost
-    added = largest * float(np.sum(cost * (error / largest) ** p)) ** (1.0 / p)
-    return float((lost ** (1.0 / p) + added) ** p) * (1.0 + 8.0 * p * UNIT)
 
 
 def check_targets(y: Any) -> Array:
@@ -248,40 +245,117 @@ def encode_targets(
     if not present.any():
         raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
     centre, scale = _centre_and_scale(y[present], weight[present], p, fit_intercept)
-    # Of both sides of a row, the one that costs less.
-    shift = math.log2(scale) * (p - 2.0)
-    cost = _costs(C, weight, shift)
-    smallest = np.where(present, 2.0 * min(quantile, 1.0 - quantile) * cost, 0.0)
-    too_small = smallest < SMALLEST_COST
-    _check_costs(C, weight[present], cost[present], too_small[present])
-    if too_small[present].any():
+    cost = costs_in_unit(C, weight, scale, p)
+    too_small = costs_too_small(cost, quantile) & present
+    check_costs_in_unit(
+        C,
+        int(present.sum()),
+        float(weight.max()),
+        cost[present],
+        all_too_small=bool(too_small[present].all()),
+    )
+    if too_small.any():
         return encode_targets(
             y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
         )
-    inside = (y - centre) / scale
-    narrowed = 0.0
-    if np.isinf(C):
-        largest = float(np.abs(inside[present]).max())
-        narrowed = 16.0 * UNIT * (largest + (epsilon + abs(centre)) / scale)
-        if narrowed >= 0.5 * epsilon / scale:
-            raise ValueError(
-                f"`epsilon` must be larger for C=inf, which asks for all rows inside the tube: "
-                f"y has targets up to {float(np.abs(y[present]).max()):g}, whose last digits are "
-                f"about as large as epsilon = {epsilon:g}. Use a larger epsilon or a finite C."
-            )
-    return EncodedTargets(
-        given=y,
-        y=inside,
-        cost=np.where(present, cost, 0.0),
-        epsilon=epsilon / scale - narrowed,
+    unit = TargetUnit.of(
+        (float(y[present].min()), float(y[present].max())),
+        (centre, scale),
+        C=C,
+        epsilon=epsilon,
         quantile=quantile,
-        centre=centre,
-        scale=scale,
-        given_epsilon=epsilon,
+        p=p,
         fit_intercept=fit_intercept,
-        cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
-        narrowed=narrowed,
     )
+    return unit.encoded(y, np.where(present, cost, 0.0))
+
+
+@dataclass(frozen=True)
+class TargetUnit:
+    """What targets are centred by and divided by, and the tube around them in the user's units.
+
+    ``narrowed`` is that of :class:`EncodedTargets`.
+    """
+
+    centre: float
+    scale: float
+    epsilon: float
+    quantile: float
+    p: float
+    fit_intercept: bool
+    narrowed: float
+
+    @classmethod
+    def of(
+        cls,
+        ends: tuple[float, float],
+        unit: tuple[float, float],
+        *,
+        C: float,
+        epsilon: float,
+        quantile: float,
+        p: float,
+        fit_intercept: bool,
+    ) -> TargetUnit:
+        """The unit (centre, scale) of targets from the first end to the second."""
+        centre, scale = unit
+        narrowed = 0.0
+        if np.isinf(C):
+            largest = max(abs(end - centre) for end in ends) / scale
+            narrowed = 16.0 * UNIT * (largest + (epsilon + abs(centre)) / scale)
+            if narrowed >= 0.5 * epsilon / scale:
+                raise ValueError(
+                    f"`epsilon` must be larger for C=inf, which asks for all rows inside the tube: "
+                    f"y has targets up to {max(abs(end) for end in ends):g}, whose last digits are "
+                    f"about as large as epsilon = {epsilon:g}. Use a larger epsilon or a finite C."
+                )
+        return cls(centre, scale, epsilon, quantile, p, fit_intercept, narrowed)
+
+    def encoded(self, y: Array, cost: Array) -> EncodedTargets:
+        """Targets with costs that are in this unit already."""
+        shift = _shift(self.scale, self.p)
+        return EncodedTargets(
+            given=y,
+            y=(y - self.centre) / self.scale,
+            cost=cost,
+            epsilon=self.epsilon / self.scale - self.narrowed,
+            quantile=self.quantile,
+            centre=self.centre,
+            scale=self.scale,
+            given_epsilon=self.epsilon,
+            fit_intercept=self.fit_intercept,
+            cost_error=0.0 if shift == round(shift) else (abs(shift) + 4.0) * UNIT,
+            narrowed=self.narrowed,
+        )
+
+
+def _shift(scale: float, p: float) -> float:
+    """The logarithm of ``scale^(p - 2)``."""
+    return math.log2(scale) * (p - 2.0)
+
+
+def weights_for_all_targets(
+    y: Any,
+    weight: Array,
+    costs: Iterable[tuple[float, float]],
+    quantile: float,
+    fit_intercept: bool,
+) -> Array:
+    """The weights for several pairs (p, C): 0 for the rows that are absent from some of them.
+
+    Refuses costs that leave the range of numbers, before anything is solved.
+    """
+    for p, C in costs:
+        targets = encode_targets(y, weight, C, 0.0, quantile, p, fit_intercept)
+        weight = np.where(targets.cost > 0.0, weight, 0.0)
+    return weight
+
+
+def spread_of_targets(y: Array, weight: Array) -> float:
+    """The standard deviation of the targets; 1 if they are all equal, or have no weight."""
+    share = weight / max(float(weight.sum()), SMALLEST_COST)
+    deviation = float(np.sqrt(share @ (y - share @ y) ** 2))
+    return deviation if deviation > 0.0 else 1.0
 
 
 def _centre_and_scale(
@@ -295,23 +369,32 @@ def _centre_and_scale(
     centre = low + float(np.sum(share * (y - low))) / total if fit_intercept else 0.0
     distance = np.abs(y - centre)
     largest = float(distance.max())
+    with np.errstate(under="ignore"):
+        mean = float(np.sum(share * (distance / (largest or 1.0)) ** p)) / total
+    return centre, scale_of(largest, mean, p, fit_intercept)
+
+
+def scale_of(largest: float, mean: float, p: float, fit_intercept: bool) -> float:
+    """The power of two above the p-mean of distances from the centre.
+
+    ``mean`` is that of the distances to the power of p, in units of the largest.
+    """
     if largest == 0.0:
-        return centre, 1.0
+        return 1.0
     if largest < _SMALLEST:
         raise ValueError(
             f"y differs from {'its mean' if fit_intercept else '0'} by {largest:.1e} at most, "
             f"whose square leaves the range of float64; scale y, for instance with "
             f"sklearn.compose.TransformedTargetRegressor."
         )
-    with np.errstate(under="ignore"):
-        mean = float(np.sum(share * (distance / largest) ** p)) / total
-    return centre, 2.0 ** math.ceil(math.log2(largest) + math.log2(mean) / p)
+    return float(2.0 ** math.ceil(math.log2(largest) + math.log2(mean) / p))
 
 
-def _costs(C: float, weight: Array, shift: float) -> Array:
-    """``C 2^shift weight``, where only the product needs to be a number."""
+def costs_in_unit(C: float, weight: Array, scale: float, p: float) -> Array:
+    """``C scale^(p - 2) weight``, where only the product needs to be a number."""
     if np.isinf(C):
         return np.full(weight.size, np.inf)
+    shift = _shift(scale, p)
     whole = math.floor(shift)
     with np.errstate(over="ignore", under="ignore"):
         mantissa, exponent = np.frexp(C * 2.0 ** (shift - whole))
@@ -320,8 +403,18 @@ def _costs(C: float, weight: Array, shift: float) -> Array:
         return np.asarray(np.ldexp(mantissa * parts, powers + exponents))
 
 
-def _check_costs(C: float, weight: Array, cost: Array, too_small: npt.NDArray[np.bool_]) -> None:
-    """Refuse costs that leave the range of float64 in the units of the targets."""
+def costs_too_small(cost: Array, quantile: float) -> npt.NDArray[np.bool_]:
+    """Whether the side of each row that costs less costs too little to divide by."""
+    return np.asarray(2.0 * min(quantile, 1.0 - quantile) * cost < SMALLEST_COST)
+
+
+def check_costs_in_unit(
+    C: float, rows: int, largest: float, cost: Array, *, all_too_small: bool
+) -> None:
+    """Refuse costs that leave the range of float64 in the units of the targets.
+
+    ``largest`` is the largest of the weights of the rows.
+    """
     if np.isinf(C):
         return
     with np.errstate(over="ignore"):
@@ -330,14 +423,14 @@ def _check_costs(C: float, weight: Array, cost: Array, too_small: npt.NDArray[np
         "C times sample weight, in the unit of y (C s^(p - 2), s about the distance of y from its "
         "mean), must"
     )
-    came = f"got C = {C:g} and {weight.size} rows of weight up to {float(weight.max()):g}"
+    came = f"got C = {C:g} and {rows} rows of weight up to {largest:g}"
     if not total <= LARGEST_SUM:
         raise ValueError(
             f"{told} not sum to more than {LARGEST_SUM:g} over the rows, {came}. Lower C, the "
             f"weights or p, or scale y, for instance with sklearn.compose."
             f"TransformedTargetRegressor."
         )
-    if too_small.all():
+    if all_too_small:
         raise ValueError(
             f"{told} be at least {SMALLEST_COST:.2g} for some row, {came}. Raise C or the weights, "
             f"lower p, or scale y, for instance with sklearn.compose.TransformedTargetRegressor."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, overload
@@ -413,10 +413,16 @@ class ReadBlocks:
     weight: Array
 
 
-def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
+def read_blocks(
+    estimator: Any,
+    blocks: Any,
+    classes: Any = None,
+    check_y: Callable[[Any], npt.NDArray[Any]] = lambda y: y,
+) -> ReadBlocks:
     """Read every block once and check it; the features are those of the first.
 
-    With ``classes``, these and no other labels must occur.
+    With ``classes``, these and no other labels must occur. ``check_y`` refuses what is wrong with
+    the labels or targets of a block.
     """
     if not (hasattr(blocks, "__len__") and hasattr(blocks, "__getitem__")):
         raise TypeError(
@@ -439,7 +445,7 @@ def read_blocks(estimator: Any, blocks: Any, classes: Any = None) -> ReadBlocks:
                     f"expected (X, y) or (X, y, sample_weight), got {type(block).__name__} "
                     f"with {items} items."
                 )
-            X, y = _check_block(seeing, block[0], block[1], reset=k == 0)
+            X, y = _check_block(seeing, block[0], check_y(block[1]), reset=k == 0)
             largest = max(largest, check_entries(X, estimator))
             weights.append(check_weights(block[2] if len(block) == 3 else None, y.size))
             if labels and (y.dtype.kind in "US") != (labels[0].dtype.kind in "US"):

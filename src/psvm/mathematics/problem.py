@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psvm.mathematics.cached import cached_property
 from psvm.mathematics.certificate import DualRows
 from psvm.mathematics.loss import PNormHinge
 
@@ -26,11 +27,16 @@ class KernelProblem(DualRows):
         all rows, or one per class).
     kernel_row : ndarray of int or None
         The place among the rows of the segments of the kernel row of each row; rows may share
-        one. None: each has its own, in order.
+        one, and each has one at least. None: each has its own, in order.
     """
 
     segments: Sequence[int]
     kernel_row: npt.NDArray[np.intp] | None = None
+
+    @cached_property
+    def n_kernel_rows(self) -> int:
+        """Number of kernel rows, which is what a problem costs, not that of rows."""
+        return self.y.size if self.kernel_row is None else int(self.kernel_row.max()) + 1
 
     @classmethod
     def classification(
@@ -44,6 +50,22 @@ class KernelProblem(DualRows):
         """Rows with labels: the slack is ``max(0, 1 - y_i (f_i + b))``."""
         return cls(y, y, cost, loss, fit_intercept, segments=segments)
 
+    @property
+    def n_variables(self) -> int:
+        """Number of variables of a block that holds all of it: two rows of a target are one."""
+        return max(self.n_kernel_rows, (self.y.size + 1) // 2)
+
+    def in_order(self, order: npt.NDArray[np.intp]) -> KernelProblem:
+        """The same with rows in another order."""
+        place = np.arange(self.y.size) if self.kernel_row is None else self.kernel_row
+        return replace(
+            self,
+            y=self.y[order],
+            target=self.target[order],
+            cost=self.cost[order],
+            kernel_row=place[order],
+        )
+
     def of_rows(self, values: Any) -> Any:
         """Values of the kernel rows as those of the rows."""
         return values if self.kernel_row is None else values[self.kernel_row]
@@ -53,6 +75,14 @@ class KernelProblem(DualRows):
         if self.kernel_row is None:
             return values
         return np.asarray(np.bincount(self.kernel_row, weights=values), dtype=np.float64)
+
+    def sharing_with(self, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """The rows whose kernel row is also that of one of some rows, these among them."""
+        if self.kernel_row is None:
+            return rows
+        shared = np.zeros(self.n_kernel_rows, dtype=np.bool_)
+        shared[self.kernel_row[rows]] = True
+        return np.asarray(shared[self.kernel_row])
 
     def rounded_in_sums(self, alpha: Array) -> float:
         """What :meth:`summed` may lose of ``y alpha`` in all kernel rows, over the unit roundoff.
@@ -69,7 +99,7 @@ class KernelProblem(DualRows):
         """Values that rows of one kernel row share as those of the kernel rows."""
         if self.kernel_row is None:
             return values
-        shared = np.zeros(int(self.kernel_row.max()) + 1)
+        shared = np.zeros(self.n_kernel_rows)
         shared[self.kernel_row] = values
         return shared
 
@@ -146,11 +176,27 @@ class LinearProblems:
         """The rows of features of some rows."""
         return rows if self.feature_row is None else self.feature_row[rows]
 
-    def among(self, rows: npt.NDArray[np.intp]) -> LinearProblems:
-        """The problems over some of the rows, each with features of its own."""
+    def of_rows(self, values: Any) -> Any:
+        """Values of the rows of features as those of the rows."""
+        return values if self.feature_row is None else values[self.feature_row]
+
+    def summed(self, values: Array, features: int) -> Array:
+        """Values of the rows added up by row of features, of which there are so many."""
+        if self.feature_row is None:
+            return values
+        return np.asarray(np.bincount(self.feature_row, values, features), dtype=np.float64)
+
+    def among(self, rows: npt.NDArray[np.intp]) -> tuple[LinearProblems, npt.NDArray[np.intp]]:
+        """The problems over some of the rows, and the rows of features that these have."""
         target = None if self.target is None else self.target[rows]
+        place = self.features_of(rows)
+        feature_row = None
+        if self.feature_row is not None:
+            first = np.diff(place, prepend=-1) != 0
+            place, feature_row = place[first], np.cumsum(first) - 1
         codes, cost = self.codes[rows], self.cost[rows]
-        return replace(self, codes=codes, cost=cost, target=target, feature_row=None)
+        some = replace(self, codes=codes, cost=cost, target=target, feature_row=feature_row)
+        return some, place
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ _SKLEARN = (
     "kernel_approximation",
     "model_selection",
     "multiclass",
+    "multioutput",
     "pipeline",
     "preprocessing",
     "random_projection",
@@ -61,7 +62,15 @@ _SKLEARN_INTERNAL = {
     "sklearn.compose": ("make_column_selector",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
 }
-_SCORE_FUNCTIONS = ("chi2", "f_classif", "mutual_info_classif")  # of SelectKBest and the like
+# Of SelectKBest and the like.
+_SCORE_FUNCTIONS = (
+    "chi2",
+    "f_classif",
+    "f_regression",
+    "mutual_info_classif",
+    "mutual_info_regression",
+    "r_regression",
+)
 
 # Loaders of plain values, and the classes each may name.
 _PLAIN = {
@@ -199,8 +208,9 @@ def _with_inner_modules(name: str) -> Iterator[Any]:
 def _function_names() -> frozenset[str]:
     """Score functions: those behind scikit-learn's named scorers, and some that rank features."""
     from sklearn import feature_selection
-    from sklearn.metrics import get_scorer, get_scorer_names
+    from sklearn.metrics import get_scorer, get_scorer_names, mean_pinball_loss
 
     functions = [get_scorer(name)._score_func for name in get_scorer_names()]
+    functions.append(mean_pinball_loss)  # which has no name, because it needs a quantile
     functions += [getattr(feature_selection, name) for name in _SCORE_FUNCTIONS]
     return frozenset(name_of(function) for function in functions)

@@ -1,4 +1,4 @@
-"""A fitted model as the arrays from which its decisions are computed, for the exports."""
+"""A fitted model as the arrays from which its predictions are computed, for the exports."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
 from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.quantiles import PSVRQuantiles
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
 from psvm.mathematics.multiclass import class_pairs
 from psvm.persistence.column_kinds import ColumnKinds
 from psvm.persistence.operations import Operation
@@ -23,18 +27,19 @@ from psvm.rows.prediction import KernelModel, LinearModel
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """One decision value per binary problem, and how these choose a class.
+    """One value per problem, and how these choose a class; of a regressor it is the prediction.
 
     Attributes
     ----------
-    classifier : PSVC or LinearPSVC
+    estimator : PSVC, LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles
         Where it comes from.
     operations : list of Operation
         Preprocessing of its own, in order.
-    classes : ndarray
-        Labels; the problems refer to them by number.
+    classes : ndarray or None
+        Labels; the problems refer to them by number. None for a regressor.
     problems : list of (int, int or None)
         Class for which the decision value is positive, and the other one; None for all the rest.
+        Empty for a regressor, which has one problem, or one per quantile.
     model : KernelModel or LinearModel
         Their decision values on preprocessed rows; a LinearModel also for a linear kernel.
     scores_per_problem : bool
@@ -42,20 +47,24 @@ class DecisionRule:
         are pairs of three or more classes and it gives votes.
     probabilities : Probabilities or None
         Those of the classes, if the model knows them.
+    quantiles : ndarray or None
+        Those of a PSVRQuantiles: the smallest value is the prediction of the smallest quantile, and
+        so on.
     """
 
-    classifier: Any
+    estimator: Any
     operations: list[Operation]
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None
     problems: list[tuple[int, int | None]]
     model: KernelModel | LinearModel
     scores_per_problem: bool
     probabilities: Probabilities | None = None
+    quantiles: npt.NDArray[np.float64] | None = None
 
     @property
     def pairwise(self) -> bool:
         """Whether three or more classes vote in pairs."""
-        return self.classes.size > 2 and self.problems[0][1] is not None
+        return len(self.problems) > 1 and self.problems[0][1] is not None
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,8 @@ class ExportedModel:
         Columns of the rows before preprocessing.
     feature_names : list of str or None
         Their names, if the model knows them.
-    classes : ndarray
-        Labels.
+    classes : ndarray or None
+        Labels; None for a regressor.
     rules : list of DecisionRule
         One, which decides; or those of a CalibratedClassifierCV.
     averaged : bool
@@ -81,7 +90,7 @@ class ExportedModel:
     operations: list[Operation]
     n_features: int
     feature_names: list[str] | None
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None
     rules: list[DecisionRule]
     averaged: bool
 
@@ -110,8 +119,9 @@ def exported_model_of(model: Any) -> ExportedModel:
     Parameters
     ----------
     model : estimator
-        PSVC or LinearPSVC, a CalibratedClassifierCV of one, a Pipeline that ends with one of these,
-        or a search (GridSearchCV, PSVCCV) whose best estimator is one of them.
+        PSVC, LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, a CalibratedClassifierCV of a
+        classifier, a Pipeline that ends with one of these, or a search (GridSearchCV, PSVCCV,
+        PSVRCV) whose best estimator is one of them.
 
     Returns
     -------
@@ -145,7 +155,7 @@ def exported_model_of(model: Any) -> ExportedModel:
         operations=operations,
         n_features=int(first.n_features_in_),
         feature_names=None if names is None else [str(name) for name in names],
-        classes=last.estimator.classes_,
+        classes=getattr(last.estimator, "classes_", None),
         rules=rules,
         averaged=averaged,
     )
@@ -153,14 +163,33 @@ def exported_model_of(model: Any) -> ExportedModel:
 
 def _rule_of(steps: list[Step], probabilities: Probabilities | None) -> DecisionRule:
     *transformers, last = steps
-    classifier = last.estimator
-    if not isinstance(classifier, PSVC | LinearPSVC):
+    estimator = last.estimator
+    if not isinstance(estimator, PSVC | LinearPSVC | PSVR | LinearPSVR | PSVRQuantiles):
         raise last.refused(
-            "cannot be exported. The classifier must be a PSVC or a LinearPSVC, in "
-            "CalibratedClassifierCV or not, at the end of a Pipeline or the best of a search "
-            "(PSVCCV, GridSearchCV)."
+            "cannot be exported. The last step must be a PSVC or a LinearPSVC, in "
+            "CalibratedClassifierCV or not, a PSVR, LinearPSVR or PSVRQuantiles, at the end of a "
+            "Pipeline or the best of a search (PSVCCV, PSVRCV, GridSearchCV)."
         )
     operations = operations_of(transformers)
+    arrays = estimator._as_arrays()
+    if callable(arrays.kernel.function):
+        raise last.refused("whose kernel is a function cannot be exported; use a kernel by name.")
+    linear = arrays.kernel.function == "linear"
+    model = LinearModel(arrays.weights, arrays.intercept) if linear else arrays
+    if not isinstance(estimator, PSVC | LinearPSVC):
+        quantiles = getattr(estimator, "quantiles_", None)
+        return DecisionRule(
+            estimator, operations, None, [], model, scores_per_problem=True, quantiles=quantiles
+        )
+    return _rule_of_classifier(estimator, operations, model, probabilities)
+
+
+def _rule_of_classifier(
+    classifier: PSVC | LinearPSVC,
+    operations: list[Operation],
+    model: KernelModel | LinearModel,
+    probabilities: Probabilities | None,
+) -> DecisionRule:
     per_pair = isinstance(classifier, PSVC) and classifier.decision_function_shape == "ovo"
     k = classifier.classes_.size
     problems: list[tuple[int, int | None]]
@@ -170,16 +199,12 @@ def _rule_of(steps: list[Step], probabilities: Probabilities | None) -> Decision
         problems = [(i, None) for i in range(k)]
     else:
         problems = list(class_pairs(k))
-    arrays = classifier._as_arrays()
-    linear = arrays.kernel.function == "linear"
-    if callable(arrays.kernel.function):
-        raise last.refused("whose kernel is a function cannot be exported; use a kernel by name.")
     return DecisionRule(
-        classifier=classifier,
+        estimator=classifier,
         operations=operations,
         classes=classifier.classes_,
         problems=problems,
-        model=LinearModel(arrays.weights, arrays.intercept) if linear else arrays,
+        model=model,
         scores_per_problem=k == 2 or classifier.multi_class == "ovr" or per_pair,
         probabilities=probabilities,
     )

@@ -1,4 +1,4 @@
-"""Models as JSON: plain numbers, enough to compute decisions in any language.
+"""Models as JSON: plain numbers, enough to compute predictions in any language.
 
 docs/model-files.md has the schema and the formulas.
 """
@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from psvm.persistence.atomic import replacing
-from psvm.persistence.decision_rule import DecisionRule, exported_model_of
+from psvm.persistence.decision_rule import DecisionRule, ExportedModel, exported_model_of
 from psvm.persistence.operations import described_kernel
 from psvm.persistence.summary import plain
 from psvm.rows.prediction import KernelModel, LinearModel
@@ -44,15 +44,16 @@ def to_json(model: Any) -> dict[str, Any]:
 
         ``f_t(x) = intercept + sum_s coefficients[s] K(vectors[support[s]], x)``
 
-        or ``intercept + <weights, x>`` where the problem has weights.
+        or ``intercept + <weights, x>`` where the problem has weights. A regressor has no
+        ``classes`` (null) and one problem, whose value is the prediction, or one for each of its
+        ``quantiles``.
     """
     exported = exported_model_of(model)
-    steps = [*exported.operations, *(one for rule in exported.rules for one in rule.operations)]
     found: dict[str, Any] = {
         "format": FORMAT,
-        "version": 2 if exported.averaged else max((one.version for one in steps), default=1),
+        "version": _version(exported),
         "psvm": version("psvm"),
-        "classes": plain(exported.classes),
+        "classes": None if exported.classes is None else plain(exported.classes),
         "n_features": exported.n_features,
         "feature_names": exported.feature_names,
         "preprocessing": [operation.described() for operation in exported.operations],
@@ -68,6 +69,16 @@ def to_json(model: Any) -> dict[str, Any]:
         for rule in exported.rules
     ]
     return found | {"decision": "mean probability", "members": own}
+
+
+def _version(exported: ExportedModel) -> int:
+    """The lowest whose readers understand the file."""
+    if exported.classes is None:
+        return 3
+    if exported.averaged:
+        return 2
+    steps = [*exported.operations, *(one for rule in exported.rules for one in rule.operations)]
+    return max((one.version for one in steps), default=1)
 
 
 def write_json(model: Any, path: str | os.PathLike[str]) -> None:
@@ -86,13 +97,18 @@ def write_json(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _described(rule: DecisionRule) -> dict[str, Any]:
-    """One rule: kernel, vectors, problems, and how they choose a class."""
+    """One rule: kernel, vectors, problems, and how they choose a class or are the prediction."""
+    several = rule.classes is not None and rule.classes.size > 2
     found: dict[str, Any] = {
         "kernel": described_kernel(rule.model.kernel),
         "problems": _problems(rule),
-        "decision": _DECISIONS[rule.classes.size > 2, rule.pairwise],
+        "decision": _DECISIONS[several, rule.pairwise],
         "scores": "problems" if rule.scores_per_problem else "classes",
     }
+    if rule.classes is None:
+        found["decision"] = "value" if rule.quantiles is None else "sorted values"
+    if rule.quantiles is not None:
+        found["quantiles"] = rule.quantiles.tolist()
     if isinstance(rule.model, KernelModel) and rule.model.kernel.of_features:
         found["vectors"] = rule.model.dense_vectors.tolist()
     if rule.probabilities is not None:
@@ -101,12 +117,13 @@ def _described(rule: DecisionRule) -> dict[str, Any]:
 
 
 def _problems(rule: DecisionRule) -> list[dict[str, Any]]:
-    """The binary problems: their classes by number, and the terms of their decision values."""
+    """The problems: the classes of binary ones by number, and the terms of their values."""
     model = rule.model
     found: list[dict[str, Any]] = [
-        {"positive": positive, "negative": negative, "intercept": float(intercept)}
-        for (positive, negative), intercept in zip(rule.problems, model.intercept, strict=True)
-    ]
+        {"positive": positive, "negative": negative} for positive, negative in rule.problems
+    ] or [{} for _ in model.intercept]
+    for problem, intercept in zip(found, model.intercept, strict=True):
+        problem["intercept"] = float(intercept)
     if isinstance(model, LinearModel):
         for problem, weights in zip(found, model.weights, strict=True):
             problem["weights"] = weights.tolist()

@@ -3,7 +3,8 @@
 A model file has a head of ``name value`` lines and, after the line ``SV``, one line per support
 vector: its k - 1 coefficients, then ``index:value`` for the features that are not 0, from index 1.
 LIBSVM decides pair (i, j) of its labels, in the order of the line ``label``, by the sign of
-``sum_s coef_s K(s, x) - rho``, positive for i, and predicts the label with most votes.
+``sum_s coef_s K(s, x) - rho``, positive for i, and predicts the label with most votes. A model of
+type epsilon_svr has no labels, one coefficient for each support vector, and predicts that sum.
 """
 
 from __future__ import annotations
@@ -35,21 +36,23 @@ LIBSVM_NAMES = {
 def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
     """Write a model in LIBSVM's text format, atomically.
 
-    Predictions do not depend on p, so models of any p can be written. LIBSVM's decision values
-    equal ``decision_function`` (of all pairs, for three or more classes). It predicts the same
-    labels but for rows whose classes tie in votes: LIBSVM then takes the first of them, psvm the
-    one with the larger sum of decision values.
+    Predictions do not depend on p, epsilon or the quantile, so models of any can be written: those
+    of a regressor are a sum over support vectors, and its type is epsilon_svr. LIBSVM's decision
+    values equal ``decision_function`` (of all pairs, for three or more classes). It predicts the
+    same labels but for rows whose classes tie in votes: LIBSVM then takes the first of them, psvm
+    the one with the larger sum of decision values.
 
     Parameters
     ----------
     model : estimator
-        A fitted PSVC with the kernel "linear", "poly", "rbf", "sigmoid" or "precomputed", or a
-        LinearPSVC; several classes one-vs-one only. A Pipeline has no place in the format.
+        A fitted PSVC or PSVR with the kernel "linear", "poly", "rbf", "sigmoid" or "precomputed",
+        a LinearPSVC or a LinearPSVR; several classes one-vs-one only. A Pipeline has no place in
+        the format.
     path : path-like
         The file.
     number_classes : bool, default=False
         Whether to write class i of ``classes_`` as the number i. LIBSVM knows whole numbers only:
-        other labels are refused without it.
+        other labels are refused without it. Regressors have no classes.
     """
     exported = exported_model_of(model)
     if exported.averaged:
@@ -69,7 +72,12 @@ def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bo
             "LIBSVM decides between pairs of classes; a model fitted with multi_class='ovr' cannot "
             "be written. Fit it with multi_class='ovo'."
         )
-    labels = _whole_numbers(rule.classes, number_classes)
+    if rule.quantiles is not None:
+        raise UnsupportedModelError(
+            "LIBSVM's regressors predict one number for a row, and PSVRQuantiles one for every "
+            "quantile. Fit a PSVR with quantile=... for each, or export to ONNX or JSON."
+        )
+    labels = None if rule.classes is None else _whole_numbers(rule.classes, number_classes)
     kernel_model = _as_kernel_model(rule)
     name = str(kernel_model.kernel.function)
     if name not in LIBSVM_NAMES:
@@ -105,11 +113,13 @@ def _whole_numbers(classes: npt.NDArray[Any], number_classes: bool) -> list[int]
 
 def _as_kernel_model(rule: DecisionRule) -> KernelModel:
     """Support vectors; those of a LinearPSVC are its weights, one for each pair of classes."""
-    model: KernelModel | LinearModel = rule.classifier._as_arrays()
+    model: KernelModel | LinearModel = rule.estimator._as_arrays()
     if isinstance(model, KernelModel):
         return model
-    k = rule.classes.size
-    if k == 2:
+    k = 1 if rule.classes is None else rule.classes.size
+    if k == 1:
+        counts, coef = [1], np.ones((1, 1))
+    elif k == 2:
         counts, coef = [0, 1], np.ones((1, 1))
     else:
         # Pair (i, j) has its weights as a support vector of class i, with coefficient 1.
@@ -122,22 +132,26 @@ def _as_kernel_model(rule: DecisionRule) -> KernelModel:
     )
 
 
-def _lines(model: KernelModel, labels: list[int]) -> Iterator[str]:
-    kernel, k = model.kernel, len(labels)
-    name = str(kernel.function)
+def _lines(model: KernelModel, labels: list[int] | None) -> Iterator[str]:
+    """The model; without labels that of a regressor."""
+    kernel, name = model.kernel, str(model.kernel.function)
     order = np.arange(sum(model.n_support))
     counts = model.n_support
-    if k == 2:
+    if labels is not None and len(labels) == 2:
         # Ours is positive for the second class, LIBSVM's for its first label.
         labels, counts = labels[::-1], counts[::-1]
         order = np.roll(order, counts[0])
-    yield f"svm_type c_svc\nkernel_type {LIBSVM_NAMES[name]}\n"
+    kind = "epsilon_svr" if labels is None else "c_svc"
+    yield f"svm_type {kind}\nkernel_type {LIBSVM_NAMES[name]}\n"
     for parameter in ("degree", "gamma", "coef0"):
         if parameter in kernel.facts.parameters:
             yield f"{parameter} {getattr(kernel, parameter)!r}\n"
-    yield f"nr_class {k}\ntotal_sv {order.size}\n"
+    # Of a regressor LIBSVM says two classes, too.
+    yield f"nr_class {2 if labels is None else len(labels)}\ntotal_sv {order.size}\n"
     yield f"rho {_joined(-model.intercept + 0.0)}\n"
-    yield f"label {' '.join(map(str, labels))}\nnr_sv {' '.join(map(str, counts))}\nSV\n"
+    if labels is not None:
+        yield f"label {' '.join(map(str, labels))}\nnr_sv {' '.join(map(str, counts))}\n"
+    yield "SV\n"
     vectors = None if name == "precomputed" else sp.csr_matrix(model.vectors)
     for s in order.tolist():
         coefficients = _joined(model.dual_coef[:, s])

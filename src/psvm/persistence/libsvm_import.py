@@ -1,4 +1,4 @@
-"""LIBSVM's text models read into a PSVC; `psvm.persistence.libsvm_export` has the format."""
+"""LIBSVM's text models read into a PSVC or PSVR; `libsvm_export` has the format."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
 from psvm.mathematics.multiclass import class_pairs, pack_one_vs_one
 from psvm.persistence.errors import ModelFileError
 from psvm.persistence.libsvm_export import LIBSVM_NAMES
@@ -22,26 +23,29 @@ Array = npt.NDArray[np.float64]
 
 _KERNELS = {theirs: ours for ours, theirs in LIBSVM_NAMES.items()}
 
+_CLASSIFIERS, _REGRESSORS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr")
+
 # LIBSVM's whole numbers have 32 bits.
 _LARGEST = 2**31 - 1
 
 
-def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) -> PSVC:
+def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) -> PSVC | PSVR:
     """Read a model that LIBSVM wrote (``svm-train``, its Python package, or `write_libsvm`).
 
     Parameters
     ----------
     path : path-like
-        A text model of type c_svc or nu_svc.
+        A text model of type c_svc, nu_svc, epsilon_svr or nu_svr.
     n_features : int or None, default=None
         Number of features; None takes the largest index of a support vector. Give it where the
         last features are 0 in all of them.
 
     Returns
     -------
-    PSVC
-        A classifier that predicts, with ``p=1`` and sorted integer ``classes_``. The file does not
-        hold C, nor the objective: ``C`` is the default, ``dual_gap_`` and the objectives are NaN,
+    PSVC or PSVR
+        A classifier that predicts, with ``p=1`` and sorted integer ``classes_``, or a regressor
+        with ``p=1``. The file does not hold C or epsilon, nor the objective: ``C`` and ``epsilon``
+        are the defaults, ``dual_gap_`` and the objectives are NaN,
         ``status_`` and ``history_`` are empty. ``support_`` numbers the support vectors as they
         stand here, except for a precomputed kernel, where it has the rows' own numbers. Estimates
         of probability in the file are ignored.
@@ -73,11 +77,18 @@ class _Reader:
         self._number = 0
         self._head: dict[str, list[str]] = {}
 
-    def model(self, n_features: int | None) -> PSVC:
-        """The classifier."""
+    def model(self, n_features: int | None) -> PSVC | PSVR:
+        """The classifier or regressor."""
         self._read_head()
         kernel = self._kernel()
         k, total = self._integers("nr_class", 1)[0], self._integers("total_sv", 1)[0]
+        if self._head["svm_type"][0] in _REGRESSORS:
+            if k != 2 or total < 0:
+                raise self._wrong(f"a regressor has nr_class 2, got {k}")
+            (rho_of_all,) = self._floats("rho", 1)
+            coef, vectors = self._read_vectors(2, total)
+            placed = self._placed(vectors, kernel, n_features)
+            return _regressor(kernel, rho_of_all, coef, placed)
         if k < 2 or total < 0:
             raise self._wrong(f"expected at least two classes, got nr_class {k}")
         labels, counts = self._integers("label", k), self._integers("nr_sv", k)
@@ -104,8 +115,9 @@ class _Reader:
 
     def _kernel(self) -> Kernel:
         kind = self._head["svm_type"]
-        if kind not in (["c_svc"], ["nu_svc"]):
-            raise self._wrong(f"`svm_type` must be c_svc or nu_svc, got {' '.join(kind)!r}")
+        if len(kind) != 1 or kind[0] not in (*_CLASSIFIERS, *_REGRESSORS):
+            known = ", ".join((*_CLASSIFIERS, *_REGRESSORS))
+            raise self._wrong(f"`svm_type` must be one of {known}, got {' '.join(kind)!r}")
         theirs = self._head.get("kernel_type", [""])[0:1]
         if not theirs or theirs[0] not in _KERNELS:
             raise self._wrong(f"`kernel_type` must be one of {', '.join(_KERNELS)}, got {theirs}")
@@ -230,28 +242,55 @@ def _classifier(
         coef0=kernel.coef0,
         decision_function_shape="ovr",
     )
-    n_problems, m = len(intercept), by_class.size
     model.classes_ = np.array(labels)[order]
-    model.dual_coef_ = packed
+    model.class_weight_ = np.ones(k)
+    _set_sums(model, kernel, packed, intercept, sorted_counts, vectors, by_class)
+    return model
+
+
+def _regressor(kernel: Kernel, rho: float, coef: Array, vectors: Any) -> PSVR:
+    """A fitted PSVR from LIBSVM's arrays."""
+    model = PSVR(
+        p=1.0,
+        kernel=str(kernel.function),
+        degree=kernel.degree,
+        gamma=kernel.gamma,
+        coef0=kernel.coef0,
+    )
+    m = coef.shape[1]
+    _set_sums(model, kernel, coef, [-rho], [m], vectors, np.arange(m))
+    return model
+
+
+def _set_sums(
+    model: PSVC | PSVR,
+    kernel: Kernel,
+    coef: Array,
+    intercept: list[float],
+    counts: list[int],
+    vectors: Any,
+    order: npt.NDArray[np.intp],
+) -> None:
+    """Fitted attributes of sums over support vectors, whose fit nobody knows."""
+    n_problems, m = len(intercept), order.size
+    model.dual_coef_ = coef
     model.intercept_ = np.array(intercept) + 0.0
-    model.n_support_ = np.array(sorted_counts, dtype=np.int32)
+    model.n_support_ = np.array(counts, dtype=np.int32)
     if kernel.function == "precomputed":
         numbers, n_features = vectors
-        model.support_ = numbers[by_class].astype(np.int32)
+        model.support_ = numbers[order].astype(np.int32)
         model.support_vectors_ = np.empty((0, 0))
     else:
         n_features = vectors.shape[1]
         model.support_ = np.arange(m, dtype=np.int32)
-        model.support_vectors_ = vectors[by_class]
+        model.support_vectors_ = vectors[order]
     model._kernel = kernel
     model.n_features_in_ = int(n_features)
     model.shape_fit_ = (m, int(n_features))
-    model.class_weight_ = np.ones(k)
     model.n_iter_ = np.zeros(n_problems, dtype=np.int32)
     for name in ("dual_gap_", "primal_objective_", "dual_objective_"):
         setattr(model, name, np.full(n_problems, np.nan))
     model.status_, model.history_ = [], []
-    return model
 
 
 def _row_against(own: int, other: int) -> int:

@@ -18,8 +18,8 @@ from psvm.persistence.state import packed, unpacked, upgrades_from
 from psvm.persistence.summary import plain, summary_of
 
 _INSTALL = (
-    "Model files are written and read with the package skops: pip install 'psvm[files]'. "
-    "JSON and LIBSVM exports need no further package."
+    "Model files are written and read with the package skops: pip install '.[files]' in a clone of "
+    "the repository. JSON and LIBSVM exports need no further package."
 )
 
 
@@ -39,15 +39,16 @@ def save(
     Parameters
     ----------
     model : estimator
-        PSVC, LinearPSVC, PSVCCV, or a Pipeline, ColumnTransformer, GridSearchCV,
-        CalibratedClassifierCV and the like around them, fitted or not. Callbacks are not saved.
+        PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV, PSVRQuantiles, or a Pipeline,
+        ColumnTransformer, GridSearchCV, CalibratedClassifierCV and the like around them, fitted or
+        not. Callbacks are not saved.
     path : path-like
         The file; by custom its name ends in ``.psvm``.
     trusted : sequence of type, default=()
         Further classes that the model may contain, for instance a transformer of your own. The same
         must be given to :func:`load`.
     target : str or None, default=None
-        Name of the column with the labels, for whoever reads the file: :func:`info` tells it, and
+        Name of the column that is predicted, for whoever reads the file: :func:`info` tells it, and
         ``psvm evaluate`` looks for it.
     notes : mapping, optional
         What to keep beside the model, as where its data came from: JSON values, which

@@ -12,7 +12,7 @@ from psvm.rows.prediction import KernelModel, LinearModel
 
 
 def problem_values(graph: Graph, rows: str, rule: DecisionRule) -> str:
-    """Add the decision values of all binary problems.
+    """Add the values of all problems.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 No operator of the machine-learning domain is used: they compute in float32 only. The graph takes
 rows ``X`` and gives ``label``, ``decision`` and ``probabilities``, as ``predict``,
-``decision_function`` and ``predict_proba`` do.
+``decision_function`` and ``predict_proba`` do; of a regressor ``prediction``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_decisions import problem_values, votes
 from psvm.persistence.onnx_graph import Graph, Rows
 from psvm.persistence.onnx_inputs import (
-    OUTPUTS,
     Inputs,
     by_columns,
     input_names,
     input_rows,
+    output_names,
 )
 from psvm.persistence.onnx_kernels import check_digits
 from psvm.rows.prediction import KernelModel
@@ -53,11 +53,11 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, at the
-        end of a Pipeline or as the best of a search. The error for a step that has no place in a
-        graph lists those that have.
+        A fitted PSVC (any kernel by name) or LinearPSVC, in a CalibratedClassifierCV or not, a
+        PSVR, LinearPSVR or PSVRQuantiles, at the end of a Pipeline or as the best of a search. The
+        error for a step that has no place in a graph lists those that have.
     dtype : {"float32", "float64"}, default="float32"
-        Type of the rows and of the decision values.
+        Type of the rows and of the decision values or predictions.
     arithmetic : {"float32", "float64"}, default="float64"
         Type of what is between them. With "float64" decisions equal those of psvm to the last
         digits of ``dtype``, and labels always. "float32" halves the file, and is for devices
@@ -77,7 +77,8 @@ def to_onnx(
         Outputs ``label`` of shape (n,), of int64, text, float or bool as the labels are;
         ``decision`` of shape (n,) for two classes, (n, n_classes) or (n, n_pairs), as
         :meth:`decision_function` gives it; and, for PSVCCV and CalibratedClassifierCV (which has no
-        decisions), ``probabilities`` of shape (n, n_classes).
+        decisions), ``probabilities`` of shape (n, n_classes). Of a regressor ``prediction`` alone,
+        of shape (n,), or (n, n_quantiles) of PSVRQuantiles.
 
     Notes
     -----
@@ -129,7 +130,8 @@ def _onnx() -> Any:
         import onnx
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "ONNX files are written with the package onnx: pip install 'psvm[onnx]'.",
+            "ONNX files are written with the package onnx: pip install '.[onnx]' in a clone of the "
+            "repository.",
             name=error.name,
         ) from error
     return onnx
@@ -172,14 +174,27 @@ def model_outputs(
     Returns
     -------
     list of onnx.ValueInfoProto
-        The outputs: ``label``, ``decision`` and ``probabilities``, as far as the model has them.
+        The outputs: ``label``, ``decision`` and ``probabilities``, as far as the model has them, or
+        ``prediction``.
     """
     info = graph.onnx.helper.make_tensor_value_info
     kind = graph.onnx.helper.np_dtype_to_tensor_dtype(graph.dtype)
-    k = exported.classes.size
-    called = {name: name for name in OUTPUTS} | dict(names or {})
+    called = {name: name for name in output_names(exported)} | dict(names or {})
     for operation in exported.operations:
         rows = operation.onnx(graph, rows)
+    if exported.classes is None:
+        rule = exported.rules[0]
+        value = _rule_values(graph, rule, rows, not exported.operations)
+        shape: list[str | int] = ["n"]
+        if rule.quantiles is None:
+            value = graph.op("Squeeze", value, graph.integers([1]))
+        else:
+            ranks = np.argsort(np.argsort(rule.quantiles)).tolist()
+            value = graph.columns(graph.ascending(value, len(ranks)), ranks)
+            shape = ["n", len(ranks)]
+        graph.cast(value, graph.dtype, output=called["prediction"])
+        return [info(called["prediction"], kind, shape)]
+    k = exported.classes.size
     parts = [_rule_outputs(graph, rule, rows, not exported.operations) for rule in exported.rules]
     classes, label_type = _labels(graph, exported.classes)
     outputs = [info(called["label"], label_type, ["n"])]
@@ -213,13 +228,10 @@ class _RuleOutputs(NamedTuple):
 
 
 def _rule_outputs(graph: Graph, rule: DecisionRule, rows: Rows, bare: bool) -> _RuleOutputs:
-    """Add a rule: its decisions, the number of its class, and its probabilities."""
-    for operation in rule.operations:
-        rows = operation.onnx(graph, rows)
+    """Add a rule of classes: its decisions, the number of its class, and its probabilities."""
+    assert rule.classes is not None
+    values = _rule_values(graph, rule, rows, bare)
     model, k = rule.model, rule.classes.size
-    if bare and not rule.operations and isinstance(model, KernelModel):
-        check_digits(model.kernel, model.dense_vectors, "dtype", graph.dtype)
-    values = problem_values(graph, graph.matrix(rows), rule)
     scores = votes(graph, values, k) if rule.pairwise else values
     if k == 2:
         number = graph.cast(graph.op("Greater", scores, graph.number(0.0)), np.int64)
@@ -232,6 +244,16 @@ def _rule_outputs(graph: Graph, rule: DecisionRule, rows: Rows, bare: bool) -> _
     shown = None if found is None else values if found.of == "problems" else decision
     probabilities = None if found is None or shown is None else found.onnx(graph, shown)
     return _RuleOutputs(decision, n_decisions, number, probabilities)
+
+
+def _rule_values(graph: Graph, rule: DecisionRule, rows: Rows, bare: bool) -> str:
+    """Add the values of a rule's problems, after its own preprocessing."""
+    for operation in rule.operations:
+        rows = operation.onnx(graph, rows)
+    model = rule.model
+    if bare and not rule.operations and isinstance(model, KernelModel):
+        check_digits(model.kernel, model.dense_vectors, "dtype", graph.dtype)
+    return problem_values(graph, graph.matrix(rows), rule)
 
 
 def _labels(graph: Graph, classes: npt.NDArray[Any]) -> tuple[str, int]:
@@ -251,19 +273,23 @@ def _labels(graph: Graph, classes: npt.NDArray[Any]) -> tuple[str, int]:
 def _properties(exported: ExportedModel, one_by_one: bool) -> dict[str, str]:
     """What a reader of the file may want to know, as text."""
     rule = exported.rules[0]
-    found = {
-        "estimator": type(rule.classifier).__name__,
-        "p": repr(float(rule.classifier.p)),
-        "C": repr(float(rule.classifier.C)),
-        "classes": json.dumps([str(label) for label in exported.classes.tolist()]),
-    }
+    own = rule.estimator
+    found = {"estimator": type(own).__name__, "p": repr(float(own.p)), "C": repr(float(own.C))}
+    if exported.classes is None:
+        found["epsilon"] = repr(float(own.epsilon))
+        if rule.quantiles is None:
+            found["quantile"] = repr(float(own.quantile))
+        else:
+            found["quantiles"] = json.dumps(rule.quantiles.tolist())
+    else:
+        found["classes"] = json.dumps([str(label) for label in exported.classes.tolist()])
     if isinstance(rule.model, KernelModel):
         found["kernel"] = str(rule.model.kernel.function)
     names, texts, numbers = exported.feature_names, exported.text_columns, exported.number_columns
     if names is not None and one_by_one:
         used = sorted([*texts, *numbers])
-        own = zip(input_names(exported, used), used, strict=True)
-        found["columns of inputs"] = json.dumps({name: names[j] for name, j in own})
+        called = zip(input_names(exported, used), used, strict=True)
+        found["columns of inputs"] = json.dumps({name: names[j] for name, j in called})
     elif names is not None:
         found["columns of X"] = json.dumps([names[j] for j in numbers])
         if texts:

@@ -141,6 +141,16 @@ class Graph:
             "ConstantOfShape", size, value=helper.make_tensor("value", kind, [1], [value])
         )
 
+    def ascending(self, rows: str, width: int) -> str:
+        """Every row of so many entries in ascending order."""
+        output = f"{self._prefix}ascending_{len(self.nodes)}"
+        inputs = [rows, self.integers([width])]
+        node = self.onnx.helper.make_node(
+            "TopK", inputs, [output, f"{output}_places"], axis=1, largest=0, sorted=1
+        )
+        self.nodes.append(node)
+        return output
+
     def row_sums(self, rows: str) -> str:
         """The sum of every row, as a column."""
         return self.op("ReduceSum", rows, self.integers([1]), keepdims=1)

@@ -9,8 +9,10 @@ from psvm.persistence.onnx_graph import Graph, Rows
 
 Inputs = Literal["auto", "array", "columns"]
 
-# Names that inputs must not have.
-OUTPUTS = ("label", "decision", "probabilities")
+
+def output_names(exported: ExportedModel) -> tuple[str, ...]:
+    """Names of outputs, which inputs must not have."""
+    return ("prediction",) if exported.classes is None else ("label", "decision", "probabilities")
 
 
 def by_columns(exported: ExportedModel, inputs: Inputs) -> bool:
@@ -39,7 +41,7 @@ def input_names(exported: ExportedModel, columns: list[int]) -> list[str]:
     list of str
     """
     every = exported.feature_names or []
-    taken: set[str] = set(OUTPUTS)
+    taken: set[str] = set(output_names(exported))
     found = {}
     for j, own in enumerate(every):
         name = f"_{own}" if own.startswith("psvm.") else own  # names inside the graph begin so

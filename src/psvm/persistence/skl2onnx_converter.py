@@ -8,20 +8,24 @@ from typing import Any
 import numpy as np
 
 from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.quantiles import PSVRQuantiles
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
 from psvm.persistence.decision_rule import exported_model_of
 from psvm.persistence.errors import UnsupportedModelError
 from psvm.persistence.onnx_export import model_outputs
 from psvm.persistence.onnx_graph import Graph
-from psvm.search import PSVCCV
+from psvm.search import PSVCCV, PSVRCV
 
 
 def register_skl2onnx() -> None:
     """Teach skl2onnx the estimators of psvm, for this process.
 
     After it ``skl2onnx.to_onnx`` and ``convert_sklearn`` take pipelines that end with PSVC,
-    LinearPSVC or PSVCCV, whose ``preprocessor`` they convert like a step. Outputs are ``label``,
-    ``decision`` and, of PSVCCV, ``probabilities``, with the nodes of
+    LinearPSVC, PSVR, LinearPSVR or PSVRQuantiles, or with PSVCCV or PSVRCV, whose ``preprocessor``
+    they convert like a step. Outputs are ``label``, ``decision`` and, of PSVCCV,
+    ``probabilities``, of regressors ``prediction``, with the nodes of
     :func:`psvm.persistence.to_onnx`: computed in float64, or as the option
     ``{"arithmetic": "float32"}`` of the estimator says; ``probabilities`` are an array whatever the
     option ``zipmap``. Where all steps are known to psvm,
@@ -41,7 +45,7 @@ def register_skl2onnx() -> None:
             "psvm.persistence.to_onnx exports models without it.",
             name=error.name,
         ) from error
-    for kind in (PSVC, LinearPSVC, PSVCCV):
+    for kind in (PSVC, LinearPSVC, PSVCCV, PSVR, LinearPSVR, PSVRCV, PSVRQuantiles):
         skl2onnx.update_registered_converter(
             kind,
             f"Psvm{kind.__name__}",
@@ -72,11 +76,16 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     operator = scope.declare_local_operator(_get_sklearn_operator_name(type(model)), model)
     operator.inputs = inputs
     exported = exported_model_of(model)
+    number = type(guess_tensor_type(inputs[0].type))
+    if exported.classes is None:
+        quantiles = exported.rules[0].quantiles
+        shape = [None] if quantiles is None else [None, quantiles.size]
+        operator.outputs.append(scope.declare_local_variable("prediction", number(shape)))
+        return list(operator.outputs)
     rule, k = exported.rules[0], exported.classes.size
     labels = {"i": Int64TensorType, "u": Int64TensorType, "f": DoubleTensorType}
     labels["b"] = BooleanTensorType
     label = labels.get(exported.classes.dtype.kind, StringTensorType)
-    number = type(guess_tensor_type(inputs[0].type))
     width = rule.model.intercept.size if rule.scores_per_problem else k
     outputs = {"label": label([None]), "decision": number([None] if k == 2 else [None, width])}
     if rule.probabilities is not None:
@@ -86,7 +95,7 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     return list(operator.outputs)
 
 
-def _without_preprocessor(search: PSVCCV) -> PSVCCV:
+def _without_preprocessor(search: PSVCCV | PSVRCV) -> PSVCCV | PSVRCV:
     """The search as if it had been given what its preprocessor makes."""
     alone = copy.copy(search)
     alone.best_estimator_ = search.best_estimator_[-1]
@@ -119,7 +128,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     names = {value.raw_name: value.onnx_name for value in operator.outputs}
     # Another estimator's converter declares outputs of its own, or reads ours as its own kind of
     # scores, wrong for two classes; only outputs of the whole graph have a known `is_leaf`.
-    if "decision" not in names or operator.outputs[0].is_leaf is None:
+    wanted = "prediction" if exported.classes is None else "decision"
+    if wanted not in names or operator.outputs[0].is_leaf is None:
         raise UnsupportedModelError(
             f"skl2onnx can have {type(model).__name__} at the end of a pipeline, not inside "
             "another estimator. psvm.persistence.to_onnx takes CalibratedClassifierCV and searches."

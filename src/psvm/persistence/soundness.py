@@ -14,13 +14,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from psvm.estimators.linear_starts import LinearTargetStart
 from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.linear_svr import LinearPSVR
+from psvm.estimators.quantiles import PSVRQuantiles
 from psvm.estimators.starts import LinearWarmStart, WarmStart
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
+from psvm.estimators.target_starts import TargetWarmStart
 from psvm.mathematics.multiclass import problem_signs
 from psvm.persistence.errors import ModelFileError
 from psvm.rows.kernel import KERNELS, Kernel
-from psvm.search import PSVCCV
+from psvm.search import PSVCCV, PSVRCV
 from psvm.search.calibration import Calibration, Sigmoid
 
 State = dict[str, Any]
@@ -48,6 +53,12 @@ def check_sound(kind: type, state: State, where: str) -> None:
             _check_kernel(state)
         elif issubclass(kind, WarmStart):
             _check_warm_start(state)
+        elif issubclass(kind, TargetWarmStart):
+            _check_target_start(state)
+        elif issubclass(kind, LinearTargetStart):
+            _check(_is_real_array(state["y"], (state["y"].size,)), "y")
+            _check(isinstance(state["solved"], LinearWarmStart), "solved")
+            _check(len(state["solved"].starts) == 1, "solved")
         elif issubclass(kind, LinearWarmStart):
             _check(len(state["starts"]) == state["signs"].shape[0], "starts")
             _check(state["codes"].shape == state["cost"].shape, "codes")
@@ -57,6 +68,15 @@ def check_sound(kind: type, state: State, where: str) -> None:
             _check_linear_classifier(state)
         elif "classes_" in state and issubclass(kind, PSVCCV):
             _check_search(state)
+        elif "dual_coef_" in state and issubclass(kind, PSVR):
+            _check_kernel_regressor(state)
+        elif "dual_coef_" in state and issubclass(kind, PSVRQuantiles):
+            _check_quantiles(state)
+        elif "coef_" in state and issubclass(kind, LinearPSVR):
+            _check(_is_real_array(state["coef_"], (_features(state),)), "coef_")
+            _check(_is_real_array(state["intercept_"], (1,)), "intercept_")
+        elif "best_estimator_" in state and issubclass(kind, PSVRCV):
+            _check_regressor_search(state)
         elif issubclass(kind, Sigmoid):
             for name in ("slope", "offset"):
                 _check(_is_finite(state[name]), name)
@@ -89,17 +109,41 @@ def _check_warm_start(state: State) -> None:
     _check(_is_real_array(state["slack"], dual.shape), "slack")
 
 
+def _check_target_start(state: State) -> None:
+    n = state["y"].size
+    targets = state["y"]
+    _check(_is_real_array(np.nan_to_num(targets), (n,)), "y")  # NaN for a row of weight 0
+    _check(_is_real_array(state["dual"], (n, 2)), "dual")
+    _check(_is_real_array(state["slack"], (n, 2)), "slack")
+
+
 def _check_kernel_classifier(state: State) -> None:
     k = _count_classes(state)
-    _check(_is_real_array(state["intercept_"], (_problems(state, k),)), "intercept_")
+    rows = k if k > 2 and state["multi_class"] == "ovr" else k - 1
+    _check_sums(state, _problems(state, k), rows, k)
+
+
+def _check_kernel_regressor(state: State) -> None:
+    _check_sums(state, problems=1, rows=1, groups=1)
+
+
+def _check_quantiles(state: State) -> None:
+    quantiles = state["quantiles_"]
+    _check(quantiles.size > 0 and _is_real_array(quantiles, (quantiles.size,)), "quantiles_")
+    _check_sums(state, problems=quantiles.size, rows=quantiles.size, groups=1)
+
+
+def _check_sums(state: State, problems: int, rows: int, groups: int) -> None:
+    """Sums over support vectors: so many problems, rows of coefficients, and groups of vectors."""
+    _check(_is_real_array(state["intercept_"], (problems,)), "intercept_")
     kernel = state["_kernel"]
     _check(isinstance(kernel, Kernel) and kernel.function == state["kernel"], "kernel")
     coef, counts = state["dual_coef_"], state["n_support_"]
     m = coef.shape[1]
-    rows = k if k > 2 and state["multi_class"] == "ovr" else k - 1
     _check(_is_real_array(coef, (rows, m)), "dual_coef_")
     _check(
-        _is_integer_array(counts, (k,)) and counts.min() >= 0 and counts.sum() == m, "n_support_"
+        _is_integer_array(counts, (groups,)) and counts.min() >= 0 and counts.sum() == m,
+        "n_support_",
     )
     support = state["support_"]
     _check(_is_integer_array(support, (m,)), "support_")
@@ -117,19 +161,28 @@ def _check_kernel_classifier(state: State) -> None:
     _check(_is_real_array(vectors.data, vectors.data.shape), "support_vectors_")
 
 
-def _check_search(state: State) -> None:
-    """The model that a search predicts with is checked where it stands; here, that it fits."""
-    k = _count_classes(state)
-    model, calibration = state["best_estimator_"], state["_calibration"]
+def _chosen_model(state: State, kinds: tuple[type, ...]) -> Any:
+    """The model that a search predicts with, which is checked where it stands, if it fits."""
+    model = state["best_estimator_"]
     behind_preprocessor = isinstance(model, Pipeline)
     if behind_preprocessor:
         _check(len(model.steps) == 2 and model[0] is state["preprocessor_"], "preprocessor_")
         model = model[-1]
-    _check(isinstance(model, PSVC | LinearPSVC), "best_estimator_")
-    same = model.multi_class == state["multi_class"]
-    _check(same and np.array_equal(model.classes_, state["classes_"]), "best_estimator_")
+    _check(isinstance(model, kinds), "best_estimator_")
     if not behind_preprocessor:
         _check(_features(state) == model.n_features_in_, "n_features_in_")
+    return model
+
+
+def _check_regressor_search(state: State) -> None:
+    _chosen_model(state, (PSVR, LinearPSVR))
+
+
+def _check_search(state: State) -> None:
+    k = _count_classes(state)
+    model, calibration = _chosen_model(state, (PSVC, LinearPSVC)), state["_calibration"]
+    same = model.multi_class == state["multi_class"]
+    _check(same and np.array_equal(model.classes_, state["classes_"]), "best_estimator_")
     _check(isinstance(calibration, Calibration) and calibration.n_classes == k, "_calibration")
     _check(calibration.pairwise == (k > 2 and state["multi_class"] == "ovo"), "_calibration")
     sigmoids = calibration.sigmoids

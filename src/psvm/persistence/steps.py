@@ -49,7 +49,7 @@ class Step:
 
 
 def named_steps_of(model: Any, path: tuple[str, ...] = ()) -> list[Step]:
-    """The steps that rows go through, the classifier last.
+    """The steps that rows go through, the classifier or regressor last.
 
     Pipelines are taken apart, and of a search the best estimator is taken (the one it searches for,
     if it is not fitted), which begins with its preprocessor if it has one. Steps that do nothing
@@ -58,7 +58,7 @@ def named_steps_of(model: Any, path: tuple[str, ...] = ()) -> list[Step]:
     Parameters
     ----------
     model : estimator
-        A classifier, a Pipeline or a search, in any nesting.
+        A classifier or regressor, a Pipeline or a search, in any nesting.
     path : tuple of str, default=()
         Where the model stands.
 
@@ -96,7 +96,7 @@ def steps_of(model: Any) -> list[Any]:
     Parameters
     ----------
     model : estimator
-        A classifier, a Pipeline or a search, in any nesting.
+        A classifier or regressor, a Pipeline or a search, in any nesting.
 
     Returns
     -------

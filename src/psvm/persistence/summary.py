@@ -24,14 +24,14 @@ def summary_of(model: Any) -> dict[str, Any]:
         JSON values only; numbers that JSON lacks are strings.
     """
     steps = steps_of(model)
-    classifier = steps[-1]
-    if hasattr(classifier, "calibrated_classifiers_"):
-        classifier = classifier.calibrated_classifiers_[0].estimator
+    last = steps[-1]
+    if hasattr(last, "calibrated_classifiers_"):
+        last = last.calibrated_classifiers_[0].estimator
     summary: dict[str, Any] = {
         "estimator": type(model).__name__,
         "steps": [type(step).__name__ for step in steps],
-        "parameters": plain(classifier.get_params(deep=False)),
-        "fitted": hasattr(classifier, "classes_"),
+        "parameters": plain(last.get_params(deep=False)),
+        "fitted": hasattr(last, "n_features_in_"),
     }
     # The labels that come out at the end, and the columns that go into the first step.
     for place, name in (
@@ -42,10 +42,10 @@ def summary_of(model: Any) -> dict[str, Any]:
         if hasattr(place, name):
             summary[name.removesuffix("_").removesuffix("_in")] = plain(getattr(place, name))
     certificate = ("dual_gap_", "primal_objective_", "dual_objective_", "n_iter_")
-    status = getattr(classifier, "status_", [])  # empty for a model that others fitted
+    status = getattr(last, "status_", [])  # empty for a model that others fitted
     for name in ("n_support_", *(certificate if status else ())):
-        if hasattr(classifier, name):
-            summary[name.removesuffix("_")] = plain(getattr(classifier, name))
+        if hasattr(last, name):
+            summary[name.removesuffix("_")] = plain(getattr(last, name))
     if status:
         summary["status"] = [str(one) for one in status]
     return summary

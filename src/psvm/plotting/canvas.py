@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_regressor
 
 from psvm.mathematics.multiclass import problem_signs
 
@@ -43,7 +44,9 @@ def require_matplotlib(caller: str) -> None:
     try:
         import matplotlib.pyplot  # noqa: F401
     except ImportError as error:
-        raise ImportError(f'{caller} needs matplotlib: pip install "psvm[plot]"') from error
+        raise ImportError(
+            f"{caller} needs matplotlib: pip install '.[plot]' in a clone of the repository"
+        ) from error
 
 
 def axes_for(ax: Axes | None, caller: str) -> Axes:
@@ -129,10 +132,12 @@ def mark_tol(ax: Axes, tol: float) -> Line2D:
     return ax.axhline(tol, color=GREY, linestyle=":", linewidth=1.2)
 
 
-def score_name(scoring: Any) -> str:
-    """What a score is, as far as ``scoring`` tells."""
+def score_name(scoring: Any, estimator: Any = None) -> str:
+    """What a score is, as far as ``scoring`` tells, or without it the estimator."""
     if scoring is None:
-        return "accuracy"
+        if getattr(estimator, "quantile", 0.5) != 0.5 and hasattr(estimator, "epsilons"):
+            return "negative pinball loss"
+        return "r2" if estimator is not None and is_regressor(estimator) else "accuracy"
     return scoring.replace("_", " ") if isinstance(scoring, str) else "score"
 
 

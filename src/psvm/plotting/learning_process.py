@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, indexable
@@ -125,8 +125,8 @@ class LearningProcessDisplay:
         Parameters
         ----------
         estimator : estimator
-            A classifier with ``n_support_`` once fitted: PSVC, LinearPSVC, SVC, or a pipeline or
-            search of them. It is cloned.
+            An estimator with ``n_support_`` once fitted: PSVC, LinearPSVC, PSVR, SVC, or a pipeline
+            or search of them. It is cloned.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
@@ -140,7 +140,7 @@ class LearningProcessDisplay:
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter.
         scoring : str, callable or None, default=None
-            The score; None is the accuracy.
+            The score; None is the accuracy, or R² of a regressor.
         shuffle : bool, default=True
             Whether the rows of a training part come in random order. The smaller sets are the
             beginnings of the larger ones.
@@ -160,7 +160,9 @@ class LearningProcessDisplay:
         X, y, groups = indexable(X, y, groups)
         splits = [
             (np.asarray(train), np.asarray(test))
-            for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+            for train, test in check_cv(cv, y, classifier=is_classifier(estimator)).split(
+                X, y, groups
+            )
         ]
         sizes = _sizes(train_sizes, min(train.size for train, _ in splits))
         scorer = check_scoring(estimator, scoring)
@@ -178,7 +180,7 @@ class LearningProcessDisplay:
             train_scores=values[:, :, 0],
             test_scores=values[:, :, 1],
             support_shares=values[:, :, 2],
-            score_name=score_name(scoring),
+            score_name=score_name(scoring, estimator),
         )
         return display.plot(ax, line_kw=line_kw, fill_between_kw=fill_between_kw)
 

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators.linear_svc import LinearPSVC
+from psvm.estimators.linear_svr import LinearPSVR
 from psvm.estimators.path import PSVMPath, psvm_path
 from psvm.estimators.svc import PSVC
+from psvm.estimators.svr import PSVR
 from psvm.plotting.canvas import (
     BLUE,
     LEAST_GAP,
@@ -40,6 +42,8 @@ _LABELS = {
     "gap": "relative duality gap",
     "score": "validation score",
 }
+# The same of a regression, where y is something else.
+_COEF = r"$(\alpha_i^+ - \alpha_i^-)\,/\,C$"
 # Training rows whose dual variables are drawn: more only blacken the picture.
 _MANY_ROWS = 300
 
@@ -126,10 +130,10 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : PSVC or LinearPSVC
+        estimator : PSVC, LinearPSVC, PSVR or LinearPSVR
             It need not be fitted; all its parameters but p and C are those of the path.
         X, y
-            Training rows and labels.
+            Training rows and labels or targets.
         ps, Cs
             As for :func:`psvm.psvm_path`; None takes its default.
         sample_weight, X_val, y_val, scoring
@@ -144,16 +148,18 @@ class PathDisplay:
         PathDisplay
             The display, drawn.
         """
-        if not isinstance(estimator, PSVC | LinearPSVC):
+        if not isinstance(estimator, PSVC | LinearPSVC | PSVR | LinearPSVR):
             raise TypeError(
-                f"PathDisplay.from_estimator needs a PSVC or a LinearPSVC, got "
+                f"PathDisplay.from_estimator needs a PSVC, LinearPSVC, PSVR or LinearPSVR, got "
                 f"{type(estimator).__name__}; transform X first and give the last step."
             )
         require_matplotlib("PathDisplay.from_estimator")
         known = set(inspect.signature(psvm_path).parameters)
         chosen = {k: v for k, v in estimator.get_params(deep=False).items() if k in known}
-        if isinstance(estimator, LinearPSVC):
+        if isinstance(estimator, LinearPSVC | LinearPSVR):
             chosen["kernel"] = "linear"
+        if isinstance(estimator, PSVR | LinearPSVR):
+            chosen["task"] = "regression"
         if ps is not None:
             chosen["ps"] = ps
         rest = {"sample_weight": sample_weight, "X_val": X_val, "y_val": y_val, "scoring": scoring}
@@ -229,7 +235,8 @@ class PathDisplay:
             if quantity == "gap":
                 mark_tol(ax, self.path.tol)
         self._label_x(ax, along)
-        ax.set_ylabel(_LABELS[quantity])
+        regression = self.path.task == "regression"
+        ax.set_ylabel(_COEF if regression and quantity == "dual_coef" else _LABELS[quantity])
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -295,9 +302,15 @@ class PathDisplay:
 
     def _title(self, along: str, place: int, problem: int) -> str:
         """The parameter that is fixed and, of several binary problems, which one this is."""
-        sides = problem_sides(self.path.classes, self.path.multi_class)
+        sides = self._sides()
         name = self._name_of(along, place)
         return name if len(sides) < 2 else f"{name}, {' against '.join(sides[problem])}"
+
+    def _sides(self) -> list[tuple[str, str]]:
+        """What is positive and what is negative in every problem."""
+        if self.path.task == "regression":
+            return [("rows above", "rows below")]
+        return problem_sides(self.path.classes, self.path.multi_class)
 
     def _name_of(self, along: str, place: int) -> str:
         name, values = self._others(along)
@@ -347,11 +360,11 @@ class PathDisplay:
     def _draw_dual_variables(
         self, ax: Axes, along: str, values: Array, problem: int, line_kw: Any
     ) -> None:
-        """A line for every support vector, coloured by its class."""
+        """A line for every support vector, coloured by its class or side."""
         (rows,) = np.nonzero(np.nan_to_num(values).any(axis=0))
         if rows.size > _MANY_ROWS:
             rows = rows[np.linspace(0, rows.size - 1, _MANY_ROWS).astype(np.intp)]
-        sides = problem_sides(self.path.classes, self.path.multi_class)[problem]
+        sides = self._sides()[problem]
         first: dict[bool, Line2D] = {}  # of each side, for the legend
         self.lines_ = []
         for row in rows:

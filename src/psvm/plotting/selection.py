@@ -1,8 +1,7 @@
-"""SelectionDisplay: cross-validated scores and support vectors over p, C and gamma."""
+"""SelectionDisplay: cross-validated scores and support vectors over p, C, gamma and epsilon."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -18,16 +17,30 @@ from psvm.plotting.canvas import (
     score_name,
     with_defaults,
 )
+from psvm.plotting.selection_values import (
+    as_numbers,
+    costs_in_units,
+    levels_of,
+    score_format,
+    standard_error,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 Array = npt.NDArray[np.float64]
-Parameter = Literal["p", "C", "gamma"]
+Parameter = Literal["p", "C", "gamma", "epsilon"]
 Value = Literal["score", "support"]
-_PARAMETERS = ("p", "C", "gamma")
-_LABELS = {"p": "exponent p", "C": "cost C", "gamma": "kernel width gamma"}
+_LABELS = {
+    "p": "exponent p",
+    "C": "cost C",
+    "gamma": "kernel width gamma",
+    "epsilon": "tube epsilon",
+}
+# Of a search whose costs follow the standard deviation s of y.
+_COST_IN_UNITS = r"cost $C\,s^{p-2}$"
 # Cells up to which each shows its number.
 _FEW_CELLS = 80
 # Standard errors that the colours of scores span at least: one of them is a quarter of the scale.
@@ -37,16 +50,16 @@ _BESIDE_BAR = 0.8
 
 
 class SelectionDisplay:
-    """Results of a search over p, C and gamma: a map over two of them, or a curve over one.
+    """Results of a search over p, C, gamma, epsilon: a map over two of them, or a curve over one.
 
     A cell or point shows the best candidate, by mean score, among those that share its x and y: the
-    best over all parameters that are not shown. Use :meth:`from_estimator` for PSVCCV,
+    best over all parameters that are not shown. Use :meth:`from_estimator` for PSVCCV, PSVRCV,
     GridSearchCV and their like, and :meth:`from_cv_results` for their ``cv_results_``.
 
     Parameters
     ----------
     parameters : dict of str to array-like of shape (n_candidates,)
-        Values of "p", "C" and "gamma", as far as they were searched.
+        Values of "p", "C", "gamma" and "epsilon", as far as they were searched.
     score, score_std : array-like of shape (n_candidates,)
         Mean and standard deviation of the score over the folds.
     score_error : array-like of shape (n_candidates,) or None, default=None
@@ -58,6 +71,8 @@ class SelectionDisplay:
         The candidate chosen; None takes the first with the best score.
     score_name : str, default="score"
         What the score is.
+    cost_name : str, default="cost C"
+        What the values of "C" are.
 
     Attributes
     ----------
@@ -110,6 +125,7 @@ class SelectionDisplay:
         n_support: Any = None,
         best_index: int | None = None,
         score_name: str = "score",
+        cost_name: str = "cost C",
     ) -> None:
         self.parameters = parameters
         self.score = score
@@ -118,6 +134,7 @@ class SelectionDisplay:
         self.n_support = n_support
         self.best_index = best_index
         self.score_name = score_name
+        self.cost_name = cost_name
 
     @classmethod
     def from_estimator(
@@ -128,8 +145,8 @@ class SelectionDisplay:
         Parameters
         ----------
         search : estimator
-            A fitted PSVCCV, GridSearchCV, RandomizedSearchCV or another with ``cv_results_``, or
-            a pipeline that ends in one.
+            A fitted PSVCCV, PSVRCV, GridSearchCV, RandomizedSearchCV or another with
+            ``cv_results_``, or a pipeline that ends in one.
         metric : str, default="score"
             Which score, if there are several: "accuracy" for ``mean_test_accuracy``.
         ax : matplotlib Axes, default=None
@@ -146,14 +163,20 @@ class SelectionDisplay:
             search,
             "cv_results_",
             "SelectionDisplay.from_estimator",
-            "PSVCCV, GridSearchCV, or a pipeline that ends in one",
+            "PSVCCV, PSVRCV, GridSearchCV, or a pipeline that ends in one",
         )
         # A search by several scores knows the best candidate of only one of them.
         best = getattr(search, "best_index_", None) if metric == "score" else None
         if metric == "score":
-            options = {"name": score_name(getattr(search, "scoring", "score")), **options}
+            name = score_name(getattr(search, "scoring", "score"), search)
+            options = {"name": name, **options}
         return cls.from_cv_results(
-            search.cv_results_, metric=metric, best_index=best, ax=ax, **options
+            search.cv_results_,
+            metric=metric,
+            best_index=best,
+            target_scale=getattr(search, "target_scale_", 1.0),
+            ax=ax,
+            **options,
         )
 
     @classmethod
@@ -164,6 +187,7 @@ class SelectionDisplay:
         metric: str = "score",
         best_index: int | None = None,
         name: str | None = None,
+        target_scale: float = 1.0,
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
@@ -172,15 +196,19 @@ class SelectionDisplay:
         Parameters
         ----------
         cv_results : dict
-            With the keys ``param_p``, ``param_C``, ``param_gamma`` as far as searched (or
-            ``param_<step>__p`` for a pipeline), ``mean_test_score``, ``std_test_score`` and, for
-            support vectors, ``mean_n_support`` or a score ``mean_test_n_support``.
+            With the keys ``param_p``, ``param_C``, ``param_gamma``, ``param_epsilon`` as far as
+            searched (or ``param_<step>__p`` for a pipeline), ``mean_test_score``,
+            ``std_test_score`` and, for support vectors, ``mean_n_support`` or a score
+            ``mean_test_n_support``.
         metric : str, default="score"
             Which score, if there are several: "accuracy" for ``mean_test_accuracy``.
         best_index : int or None, default=None
             The candidate chosen; None takes the first with the best score.
         name : str or None, default=None
             What the score is called in the picture; None takes ``metric``.
+        target_scale : float, default=1.0
+            ``target_scale_`` of a PSVRCV. Where it gave each p costs of its own, they are shown in
+            units of ``target_scale ** (2 - p)``, which are those of all p.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **options
@@ -191,21 +219,26 @@ class SelectionDisplay:
         SelectionDisplay
             The display, drawn.
         """
-        parameters = {name: _column(cv_results, name) for name in _PARAMETERS}
+        parameters = {name: values_of(cv_results, name) for name in _LABELS}
         parameters = {name: values for name, values in parameters.items() if values is not None}
         if not parameters:
             raise ValueError(
-                "`cv_results` must tell of p, C or gamma under 'param_p', 'param_C' or "
-                f"'param_gamma' (or 'param_<step>__p'), got the keys {sorted(cv_results)}."
+                "`cv_results` must tell of p, C, gamma or epsilon under 'param_p', 'param_C', "
+                f"'param_gamma' or 'param_epsilon' (or 'param_<step>__p'), got the keys "
+                f"{sorted(cv_results)}."
             )
         if f"mean_test_{metric}" not in cv_results:
             known = [key[10:] for key in cv_results if key.startswith("mean_test_")]
             raise ValueError(f"`metric` must be a score of the search, {known}, got {metric!r}.")
+        cost_name = _LABELS["C"]
+        if target_scale != 1.0 and (costs := costs_in_units(parameters, target_scale)) is not None:
+            parameters["C"], cost_name = costs, _COST_IN_UNITS
         display = cls(
             parameters=parameters,
+            cost_name=cost_name,
             score=cv_results[f"mean_test_{metric}"],
             score_std=cv_results[f"std_test_{metric}"],
-            score_error=_standard_error(cv_results, metric),
+            score_error=standard_error(cv_results, metric),
             n_support=cv_results.get("mean_n_support", cv_results.get("mean_test_n_support")),
             best_index=best_index,
             score_name=score_name(metric) if name is None else name,
@@ -231,9 +264,9 @@ class SelectionDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
-        x : {"p", "C", "gamma"}, default="C"
+        x : {"p", "C", "gamma", "epsilon"}, default="C"
             Parameter of the x-axis.
-        y : {"p", "C", "gamma"} or None, default="p"
+        y : {"p", "C", "gamma", "epsilon"} or None, default="p"
             Parameter of the y-axis of a map; None draws a curve over x.
         value : {"score", "support"}, default="score"
             What to show: the mean score, or the mean number of support vectors.
@@ -289,6 +322,9 @@ class SelectionDisplay:
     def _label(self, value: Value) -> str:
         return f"mean {self.score_name}" if value == "score" else "mean number of support vectors"
 
+    def _axis(self, parameter: str) -> str:
+        return self.cost_name if parameter == "C" else _LABELS[parameter]
+
     def _best_at(self, places: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
         """The candidate with the best score at each of n places; -1 where there is none."""
         score = np.asarray(self.score, dtype=np.float64)
@@ -305,8 +341,8 @@ class SelectionDisplay:
     def _draw_map(
         self, ax: Axes, x: str, y: str, value: Value, colorbar: bool, im_kw: Any, text_kw: Any
     ) -> None:
-        x_names, x_place = _levels(self.parameters[x])
-        y_names, y_place = _levels(self.parameters[y])
+        x_names, x_place = levels_of(self.parameters[x])
+        y_names, y_place = levels_of(self.parameters[y])
         shape = (len(y_names), len(x_names))
         best = self._best_at(y_place * shape[1] + x_place, shape[0] * shape[1])
         cells = np.where(best >= 0, self._values(value)[best], np.nan).reshape(shape)
@@ -321,13 +357,13 @@ class SelectionDisplay:
         label_ticks(ax, "x", range(shape[1]), x_names, share=_BESIDE_BAR if colorbar else 1.0)
         label_ticks(ax, "y", range(shape[0]), y_names)
         ax.tick_params(length=0)
-        ax.set_xlabel(_LABELS[x])
-        ax.set_ylabel(_LABELS[y])
+        ax.set_xlabel(self._axis(x))
+        ax.set_ylabel(self._axis(y))
         ax.set_title(self._label(value), fontsize="medium")
         self.text_ = None
         if cells.size <= _FEW_CELLS:
             self.text_ = self._write_numbers(
-                ax, cells, "{:.3f}" if value == "score" else "{:,.0f}", text_kw
+                ax, cells, score_format(cells) if value == "score" else "{:,.0f}", text_kw
             )
         if colorbar:
             below = bool(np.nanmin(cells) < self.image_.norm.vmin)
@@ -368,11 +404,11 @@ class SelectionDisplay:
         return min(lowest, float(np.nanmax(cells) - _ERRORS * np.nanmedian(errors)))
 
     def _draw_curve(self, ax: Axes, x: str, value: Value, line_kw: Any, fill_kw: Any) -> None:
-        names, place = _levels(self.parameters[x])
+        names, place = levels_of(self.parameters[x])
         best = self._best_at(place, len(names))
         known = best >= 0
         values = self._values(value)[best[known]]
-        numbers = _numbers(self.parameters[x])
+        numbers = as_numbers(self.parameters[x])
         at = np.flatnonzero(known).astype(float) if numbers is None else np.unique(numbers)[known]
         style = {"color": BLUE, "marker": "o", "linewidth": 1.8, "label": f"best for each {x}"}
         (self.line_,) = ax.plot(at, values, **with_defaults(line_kw, **style))
@@ -390,67 +426,18 @@ class SelectionDisplay:
             ax.set_xticks(range(len(names)), names)
         elif x != "p" and at[0] > 0:
             ax.set_xscale("log")
+            if x == "epsilon":  # of less than two decades, whose minor ticks would run together
+                ax.set_xticks(at, [f"{value:.3g}" for value in at])
+                ax.minorticks_off()
         else:
             label_ticks(
                 ax, "x", at, [name for name, there in zip(names, known, strict=True) if there]
             )
-        ax.set_xlabel(_LABELS[x])
+        ax.set_xlabel(self._axis(x))
         ax.set_ylabel(self._label(value))
         if value == "support":
             ax.set_ylim(0.0, 1.08 * float(values.max()))
         ax.legend(frameon=False)
-
-
-def _standard_error(cv_results: Mapping[str, Any], metric: str) -> Array | None:
-    """That of the mean score of every candidate; None where there are not two splits."""
-    pattern = re.compile(rf"split\d+_test_{re.escape(metric)}")
-    splits = sum(1 for key in cv_results if pattern.fullmatch(key))
-    if splits < 2:
-        return None
-    # The deviations of a search divide by the number of splits, not by one less.
-    deviation = np.asarray(cv_results[f"std_test_{metric}"], dtype=np.float64)
-    return np.asarray(deviation / np.sqrt(splits - 1))
-
-
-def _column(cv_results: Mapping[str, Any], name: str) -> Any:
-    """Values of a parameter, also of a step of a pipeline; None if it was not searched."""
-    keys = [key for key in cv_results if key == f"param_{name}" or key.endswith(f"__{name}")]
-    keys = [key for key in keys if key.startswith("param_")]
-    if len(keys) > 1:
-        raise ValueError(
-            f"`cv_results` must have one parameter {name}, got {keys}; leave out all but one."
-        )
-    return cv_results[keys[0]] if keys else None
-
-
-def _numbers(values: Any) -> Array | None:
-    """The values as floats, or None if some are words such as "scale", or missing."""
-    if np.ma.is_masked(values):
-        return None
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-
-
-def _levels(values: Any) -> tuple[list[str], npt.NDArray[np.intp]]:
-    """Names of the distinct values, ascending, and the place of every value among them.
-
-    Words come after numbers, and last the candidates that leave the parameter at its default.
-    """
-    numbers = _numbers(values)
-    if numbers is not None:
-        distinct, place = np.unique(numbers, return_inverse=True)
-        return [f"{number:.3g}" for number in distinct], place
-
-    def rank(value: Any) -> tuple[int, float, str]:
-        if value is np.ma.masked:
-            return 2, 0.0, "default"
-        return (1, 0.0, value) if isinstance(value, str) else (0, value, f"{value:.3g}")
-
-    ranks = [rank(value) for value in np.ma.asarray(values)]
-    order = sorted(set(ranks))
-    return [name for _, _, name in order], np.array([order.index(one) for one in ranks])
 
 
 def _frame(ax: Axes, column: int, row: int) -> Any:

@@ -23,13 +23,13 @@ class FoldAnswers:
     cells : list of int
         The cells of the path.
     values : ndarray of shape (n_problems, n_cells, n_test)
-        Decision values of the binary problems for the held-out rows; anything where unsolved.
+        Decision values of the problems for the held-out rows; anything where unsolved.
     support : ndarray of bool, shape (n_cells, n)
-        Which rows of X are support vectors of some binary problem.
+        Which rows of X are support vectors of some problem.
     gap : ndarray of shape (n_cells,)
-        The worst relative duality gap of the binary problems.
+        The worst relative duality gap of the problems.
     seconds : ndarray of shape (n_cells,)
-        Time of all binary problems.
+        Time of all problems.
     solved : ndarray of int, shape (n_cells,)
         How many of them are solved.
     """
@@ -66,7 +66,7 @@ class FoldAnswers:
         gap: Array,
         seconds: Array,
     ) -> None:
-        """Solutions of one binary problem for some cells in a row; safe from any thread.
+        """Solutions of one problem for some cells in a row; safe from any thread.
 
         ``supports`` says which of its training rows ``rows`` are support vectors.
         """
@@ -79,7 +79,7 @@ class FoldAnswers:
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
-        """Which cells have all their binary problems solved."""
+        """Which cells have all their problems solved."""
         return np.asarray(self.solved == len(self.values))
 
     def some(self, places: npt.NDArray[np.bool_]) -> FoldAnswers:
@@ -94,7 +94,7 @@ class FoldAnswers:
         )
 
     def decision(self, place: int) -> Array:
-        """Decision values of one cell, one column per binary problem."""
+        """Decision values of one cell, one column per problem."""
         return self.values[:, place].T
 
 
@@ -105,7 +105,7 @@ class Listener:
     Attributes
     ----------
     on_cells : callable
-        Gets a number of binary problems that have been solved, from any thread.
+        Gets a number of problems that have been solved, from any thread.
     on_width : callable
         Gets the number of a width and the answers of all splits when the width is done; before an
         interrupt or SearchStopped goes on, also what there is of other widths. From the calling
@@ -148,5 +148,5 @@ class Engine(Protocol):
         Any error stops what is under way.
         """
 
-    def head_start(self, cell: int, n_classes: int) -> HeadStart | None:
+    def head_start(self, cell: int) -> HeadStart | None:
         """What is known of the fit of a cell to all rows, if that is of use."""

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from psvm.estimators.warn import warn_user
-from psvm.search.table import EQUAL, split_scores
+from psvm.search.table import equal, shown, split_scores
 
 # The list that holds the values of each parameter.
-_LISTS = {"p": "ps", "C": "Cs", "gamma": "gammas"}
+_LISTS = {"p": "ps", "C": "Cs", "gamma": "gammas", "epsilon": "epsilons"}
 _MOST_LISTED = 12  # values that a warning spells out
+
+Array = npt.NDArray[np.float64]
 
 
 class GridEdgeWarning(UserWarning):
@@ -26,7 +29,7 @@ class GridEdge:
 
     Attributes
     ----------
-    parameter : {"p", "C", "gamma"}
+    parameter : {"p", "C", "gamma", "epsilon"}
     value : float
         What was chosen.
     largest : bool
@@ -55,7 +58,8 @@ class GridEdge:
         which, more = ("largest", "larger") if self.largest else ("smallest", "smaller")
         return (
             f"{name} = {self.value:.4g} is the {which} of `{listed}`, and the score still rises "
-            f"towards it ({self.score_inside:.4f} at {self.inside:.4g}, {self.score:.4f} here): "
+            f"towards it ({shown(self.score_inside)} at {self.inside:.4g}, {shown(self.score)} "
+            f"here): "
             f"add {more} ones, {self.beyond:.3g} for instance."
         )
 
@@ -65,25 +69,31 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
 
     An edge counts if the best cell at the next value of the grid is worse by more than one standard
     error of the difference, which is taken split by split: a flat score says nothing of what is
-    beyond. p = 1 is no edge, as there is nothing beyond, and neither is a grid of one value.
+    beyond. p = 1 and epsilon = 0 are no edges, as there is nothing beyond, and neither is a grid of
+    one value. Where every p has costs of its own, those of the chosen p are the grid.
     """
     scores, params = split_scores(results), results["params"]
     mean = scores.mean(axis=1)
     found = []
     for name in params[chosen]:
         values = np.array([cell[name] for cell in params])
-        levels, value = np.unique(values), values[chosen]
-        if levels.size < 2 or value not in (levels[0], levels[-1]) or (name, value) == ("p", 1.0):
+        value, own = values[chosen], np.ones(values.size, dtype=np.bool_)
+        if name == "C":
+            own = _of_same_grid(values, np.array([cell.get("p", 1.0) for cell in params]), chosen)
+        levels = np.unique(values[own])
+        last = (name, value) in (("p", 1.0), ("epsilon", 0.0))
+        if levels.size < 2 or value not in (levels[0], levels[-1]) or last:
             continue
         largest = bool(value == levels[-1])
         inside = levels[-2] if largest else levels[1]
-        rivals = np.flatnonzero((values == inside) & np.isfinite(mean))
+        rivals = np.flatnonzero((values == inside) & own & np.isfinite(mean))
         if rivals.size == 0:
             continue
         rival = rivals[np.argmax(mean[rivals])]
         better = scores[chosen] - scores[rival]
-        error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
-        if better.mean() > error + EQUAL:
+        with np.errstate(over="ignore"):
+            error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
+        if better.mean() > error + equal(float(mean[chosen])):
             beyond = _beyond(name, float(value), float(inside))
             found.append(
                 GridEdge(
@@ -100,6 +110,13 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
     return found
 
 
+def _of_same_grid(C: Array, p: Array, chosen: int) -> npt.NDArray[np.bool_]:
+    """The cells whose costs are those of the chosen one: all, or those of its p."""
+    same = p == p[chosen]
+    every = np.isin(C, C[same])
+    return every if every.all() else same
+
+
 def _beyond(name: str, value: float, inside: float) -> float:
     """The grid one value further: by the last difference for p, which ends at 1, else factor."""
     if name == "p":
@@ -107,7 +124,7 @@ def _beyond(name: str, value: float, inside: float) -> float:
     return value * value / inside if inside else value / 10.0
 
 
-def warn_of_edges(edges: list[GridEdge]) -> None:
+def warn_of_edges(edges: list[GridEdge], search: str) -> None:
     """One warning for all of them, with lists to paste: the grid may have come from a number."""
     if not edges:
         return
@@ -118,6 +135,6 @@ def warn_of_edges(edges: list[GridEdge]) -> None:
     ]
     paste = f" Longer grids: {', '.join(lists)}." if lists else ""
     warn_user(
-        f"PSVCCV chose at the edge of its grid: {' '.join(map(str, edges))}{paste}",
+        f"{search} chose at the edge of its grid: {' '.join(map(str, edges))}{paste}",
         GridEdgeWarning,
     )

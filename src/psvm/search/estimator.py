@@ -1,8 +1,7 @@
-"""PSVCCV: the estimator that chooses p, C and the kernel width by itself."""
+"""PSVCCV: the classifier that chooses p, C and the kernel width by itself."""
 
 from __future__ import annotations
 
-import time
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,51 +11,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from psvm.estimators import validation as check
-from psvm.estimators.base import all_or_nothing, errors_as_before
-from psvm.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from psvm.estimators.kernel_input import takes_anything
+from psvm.estimators.callbacks import with_callbacks
 from psvm.estimators.kernel_machine import KernelParameter
+from psvm.search.base import PNormSearch, needs_model
 from psvm.search.calibration import Calibration
-from psvm.search.edges import edges_of, warn_of_edges
-from psvm.search.engines import choose_engines
-from psvm.search.explore import COARSE, FINE, Explorer
-from psvm.search.models import refitted
-from psvm.search.posed import pose
-from psvm.search.preparation import FinalRows
-from psvm.search.routing import routed_in_score, router_of
-from psvm.search.settings import check_scorer, check_settings
-from psvm.search.table import warn_of_gaps, warn_of_scores
-from psvm.search.watch import SearchWatch
+from psvm.search.class_problem import ClassificationProblem
+from psvm.search.classification import ClassificationTask
+from psvm.search.posed import PosedSearch
 
 Array = npt.NDArray[np.float64]
 
 
-# Attributes that a fit may leave out.
-_NOT_ALWAYS = (
-    "preprocessor_",
-    "cross_val_decision_",
-    "_calibration",
-    "best_estimator_",
-    "refit_time_",
-)
-
-
-def _refitted(name: str) -> Any:
-    """A check that the search ends with a model."""
-
-    def check_refit(self: PSVCCV) -> bool:
-        if not self.refit:
-            raise AttributeError(
-                f"{name} needs a model of all rows: use PSVCCV(refit=True), or fit a PSVC with "
-                f"best_params_ yourself."
-            )
-        return True
-
-    return check_refit
-
-
-class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class PSVCCV(PNormSearch, ClassifierMixin, BaseEstimator):
     r"""Support vector classifier that chooses p, C and gamma by cross-validation.
 
     Every cell (p, C, gamma) of the grid is solved on every split and scored on the rows that the
@@ -208,7 +174,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    preprocessor: Any = None  # of models that were kept before there was one
+    _not_always = (*PNormSearch._not_always, "cross_val_decision_", "_calibration")
 
     def __init__(
         self,
@@ -257,23 +223,9 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        """Sparse input is fine; a precomputed kernel is pairwise; a callable takes anything.
-
-        With a preprocessor, X is what that takes.
-        """
-        tags = super().__sklearn_tags__()
-        if hasattr(self.preprocessor, "__sklearn_tags__"):
-            tags.input_tags = self.preprocessor.__sklearn_tags__().input_tags
-            return tags
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return takes_anything(tags) if callable(self.kernel) else tags
-
     # --- fit -------------------------------------------------------------------------------------
 
     @with_callbacks
-    @errors_as_before()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Search the grid, choose, and fit the chosen cell to all rows.
 
@@ -302,115 +254,20 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         psvm.search.GridEdgeWarning
             If the choice is at the edge of the grid and the score rises towards it.
         """
-        began = time.monotonic()
-        settings = check_settings(self)
-        end = np.inf if settings.max_time is None else began + settings.max_time
-        watch = SearchWatch(self)
-        with watch.closed_on_error():
-            posed = pose(self, settings, X, y, sample_weight, params, end, watch.preparing)
-            watch.begin(posed.X, posed.y)
-        problem, scorer, final = posed.problem, posed.scorer, posed.final
-        explorer = Explorer(
-            problem=problem,
-            engines=choose_engines(
-                problem,
-                posed.model,
-                tol=FINE,
-                cache_bytes=settings.cache_bytes,
-                threads=settings.threads,
-            ),
-            scorer=scorer,
-            watch=watch,
-            rule=self.rule,
-            max_time=settings.max_time,
-            began=began,
-            keep_when_interrupted=self.on_interrupt == "keep",
-        )
-        held_out = None
-        try:
-            explorer.search()
-            held_out = scorer.of_all_rows(explorer.settle())
-            watch.final_fit()
-            warn_of_gaps(explorer.table.gap, COARSE)
-            warn_of_scores(explorer.table)
-            warn_of_edges(edges_of(explorer.table.results(), explorer.chosen))
-            start = time.perf_counter()
-            model = None
-            if self.refit:
-                model = refitted(self, explorer, final, posed.y, sample_weight)
-            seconds = time.perf_counter() - start
-            watch.close()
-        except KeyboardInterrupt:
-            if self.on_interrupt == "keep" and explorer.searched:
-                with all_or_nothing(self):
-                    self._store_search(posed.seen, settings.scorer, explorer, final, held_out)
-            raise
-        finally:
-            watch.close()
-        with all_or_nothing(self):
-            self._store_search(posed.seen, settings.scorer, explorer, final, held_out)
-            if model is not None:
-                self.best_estimator_, self.refit_time_ = model, seconds
-            watch.end()
-        return self
+        return self._search(X, y, sample_weight, params)
 
-    def _store_search(
-        self,
-        seen: check.SeenFeatures,
-        scorer: Any,
-        explorer: Explorer,
-        final: FinalRows,
-        held_out: tuple[Array, Calibration] | None,
-    ) -> None:
-        """Scores and choice of the search; nothing that an earlier fit left behind."""
-        for name in _NOT_ALWAYS:
-            self.__dict__.pop(name, None)
-        if final.preprocessor is not None:
-            self.preprocessor_ = final.preprocessor
-        table, chosen = explorer.table, explorer.chosen
-        seen.store(self)
-        self.classes_ = explorer.problem.classes
-        self.scorer_ = scorer
-        self.cv_results_ = table.results()
-        self.best_index_ = chosen
-        self.best_params_ = dict(table.grid.params[chosen])
-        self.best_score_ = float(table.mean[chosen])
-        self.n_splits_ = len(explorer.problem.folds)
+    def _task(self) -> ClassificationTask:
+        return ClassificationTask(self)
+
+    def _store_own(self, posed: PosedSearch, held_out: tuple[Array, Calibration] | None) -> None:
+        assert isinstance(posed.problem, ClassificationProblem)
+        self.classes_ = posed.problem.classes
         if held_out is not None:
             self.cross_val_decision_, self._calibration = held_out
 
-    # --- metadata --------------------------------------------------------------------------------
-
-    def get_metadata_routing(self) -> Any:
-        """Which metadata goes where: groups to the splitter, weights to the scorer.
-
-        The preprocessor gets what it requests.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        return router_of(self, self.cv, check_scorer(self.scoring))
-
     # --- predict ---------------------------------------------------------------------------------
 
-    @available_if(_refitted("predict"))
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Labels of the rows of X, by the model of all rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "best_estimator_")
-        return np.asarray(self.best_estimator_.predict(X))
-
-    @available_if(_refitted("decision_function"))
+    @available_if(needs_model("decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Decision values, as of PSVC.
 
@@ -426,7 +283,7 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.decision_function(X))
 
-    @available_if(_refitted("predict_proba"))
+    @available_if(needs_model("predict_proba"))
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, calibrated on held-out decision values.
 
@@ -444,25 +301,3 @@ class PSVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if isinstance(model, Pipeline):
             X, model = model[:-1].transform(X), model[-1]
         return self._calibration.probabilities(model._problem_decisions(X))
-
-    @available_if(_refitted("score"))
-    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
-        """Score of the model of all rows, by ``scoring``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights for the scorer.
-        **params : dict
-            With metadata routing enabled whatever the scorer requests.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self, "best_estimator_")
-        return float(self.scorer_(self, X, y, **routed_in_score(self, sample_weight, params)))

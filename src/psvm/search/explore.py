@@ -28,8 +28,6 @@ Array = npt.NDArray[np.float64]
 COARSE, FINE = 1e-3, 1e-4
 # Few rows are solved finely at once: that costs little, and a score counts single rows.
 _FEW_ROWS, _FINEST = 1000, 1e-5
-# How far the score of a coarse cell may be off.
-_NEAR = 0.002
 # Of a limit of seconds, the share that the search leaves for the final fit: twice what the chosen
 # cell took on its slowest split, within these bounds.
 _LEAST_RESERVE, _MOST_RESERVE = 0.2, 0.5
@@ -84,7 +82,12 @@ class Explorer:
                     f"or a `cv` whose held-out rows it is defined for."
                 )
             if self.fine < self.coarse:
-                self._solve(search, self.table.near_best(_NEAR), self.fine, self._end)
+                self._solve(
+                    search,
+                    self.table.near_best(self.scorer.near(self.table.score[self.chosen])),
+                    self.fine,
+                    self._end,
+                )
         except SearchStopped as stopped:
             self.in_haste = True
             if not self.table.finished.any():
@@ -144,11 +147,12 @@ class Explorer:
     def fit_chosen(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         """The model of the chosen cell and all rows, from what the search knows of it."""
         model.set_params(**self.table.grid.params[self.chosen], max_time=self.seconds_left)
-        head = self.engines.search.head_start(self.chosen, self.problem.classes.size)
+        head = self.engines.search.head_start(self.chosen)
         if head is None:
             model.fit(X, y, sample_weight=sample_weight)
         else:
-            model._fit_from(head, X, y, sample_weight, start=head)
+            start = self.problem.start(head)
+            model._fit_from(head, X, y, sample_weight, start=start)
         return model.set_params(max_time=None)
 
     def _solve(self, engine: Engine, cells: Iterable[int], tol: float, end: float) -> None:

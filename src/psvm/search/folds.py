@@ -1,4 +1,4 @@
-"""The splits of a search as binary problems over one order of the rows.
+"""The splits of a search as problems over one order of the rows.
 
 Rows are ordered by class, and within a class by the splits that hold them out. Then the rows of a
 pair of classes, and those a split of a partition holds out, are a few ranges of columns of the Gram
@@ -25,7 +25,10 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FoldProblem:
-    """One binary problem of a split: its training rows, labels and unit costs.
+    """One problem of a split: its training rows, and the rows of its dual.
+
+    Every training row has one dual row, or in regression one for each side of the tube, one after
+    the other.
 
     Attributes
     ----------
@@ -33,14 +36,40 @@ class FoldProblem:
         Rows of X.
     of_train : ndarray of int
         Their numbers among the training rows of the split.
-    y, cost : ndarray of float
-        Sign, and cost at C = 1, of every one.
+    y, target, cost : ndarray of float
+        Sign, target without a tube, and cost at C = 1, of every dual row.
     """
 
     rows: Rows
     of_train: Rows
     y: Array
+    target: Array
     cost: Array
+
+    @property
+    def sides(self) -> int:
+        """Dual rows of every training row."""
+        return self.y.size // self.rows.size
+
+    @property
+    def place(self) -> Rows:
+        """Which training row each dual row belongs to."""
+        return np.repeat(np.arange(self.rows.size, dtype=np.int64), self.sides)
+
+    def in_order(self, order: Rows) -> FoldProblem:
+        """The same with its training rows in another order."""
+        dual = (self.sides * order[:, None] + np.arange(self.sides)).ravel()
+        return FoldProblem(
+            self.rows[order],
+            self.of_train[order],
+            self.y[dual],
+            self.target[dual],
+            self.cost[dual],
+        )
+
+    def coef(self, alpha: Array) -> Array:
+        """``alpha y`` of the dual rows added up by training row."""
+        return np.asarray((self.y * alpha).reshape(-1, self.sides).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -51,6 +80,18 @@ class Fold:
     ----------
     train, test : ndarray of int
         Rows of X, as the splitter gave them.
+    """
+
+    train: Rows
+    test: Rows
+
+
+@dataclass(frozen=True)
+class ClassFold(Fold):
+    """One split of rows with labels.
+
+    Attributes
+    ----------
     classes : ndarray of int
         Which classes the training rows have, as numbers among all classes.
     codes : ndarray of int32
@@ -59,8 +100,6 @@ class Fold:
         Cost at C = 1 of every training row; 0 for one of weight 0.
     """
 
-    train: Rows
-    test: Rows
     classes: npt.NDArray[np.intp]
     codes: npt.NDArray[np.int32]
     cost: Array
@@ -71,9 +110,8 @@ class Fold:
         for signs in problem_signs(self.classes.size, multi_class):
             y = signs[self.codes].astype(np.float64)
             of_train = np.flatnonzero((y != 0.0) & (self.cost > 0.0))
-            found.append(
-                FoldProblem(self.train[of_train], of_train, y[of_train], self.cost[of_train])
-            )
+            own = y[of_train]
+            found.append(FoldProblem(self.train[of_train], of_train, own, own, self.cost[of_train]))
         return found
 
 
@@ -92,9 +130,9 @@ def read_splits(splits: Any, n: int) -> list[tuple[Rows, Rows]]:
     return found
 
 
-def make_fold(
+def make_class_fold(
     number: int, train: Rows, test: Rows, class_weight: Any, y: Any, weight: Array
-) -> Fold:
+) -> ClassFold:
     """The labels and costs of one split.
 
     ``y`` are the numbers of the classes, by which ``class_weight`` names them; "balanced" is that
@@ -104,11 +142,14 @@ def make_fold(
         labels = encode_labels(y[train], weight[train], class_weight, 1.0)
     except ValueError as error:
         raise ValueError(f"Split {number} of `cv` has no model: {error}") from error
-    return Fold(train, test, labels.classes, labels.codes, labels.cost)
+    return ClassFold(train, test, labels.classes, labels.codes, labels.cost)
 
 
 def row_order(codes: npt.NDArray[np.int32], tests: Sequence[Rows]) -> Rows:
-    """The order of rows in which the problems of splits that hold out ``tests`` are few ranges."""
+    """The order of rows in which the problems of splits that hold out ``tests`` are few ranges.
+
+    ``codes`` are the classes of the rows: all alike where there are none.
+    """
     held_out = np.zeros((codes.size, len(tests)), dtype=np.bool_)
     for number, test in enumerate(tests):
         held_out[test, number] = True

@@ -107,7 +107,7 @@ class GramSource:
     keep_distances : bool
         Whether squared distances of rbf are worth and allowed to be kept.
     single : bool
-        Whether there is one binary problem per split: several share the entries of held-out rows
+        Whether there is one problem per split: several share the entries of held-out rows
         (26 classes of letter: computing them took 1.2 times as long as reading).
     cancel : _core.Cancel
         Stops a computation under way.

@@ -1,10 +1,10 @@
-"""The search on shared Gram matrices: tasks (width, split, binary problem), one thread each.
+"""The search on shared Gram matrices: tasks (width, split, problem), one thread each.
 
 A Gram matrix is that of a width and of prepared rows, which all splits share or, behind a
 preprocessor, each has its own of. Widths come one after the other. The first thread that needs a
 matrix builds it, in a buffer that the last task of an earlier one has left, unless it is still
-there; where none is stored, no task waits. A task follows its path over p and C in C++ without the
-interpreter's lock.
+there; where none is stored, no task waits. A task follows its path over p, C and epsilon in C++
+without the interpreter's lock.
 Solutions are remembered: a cell that is solved again starts from its own, and the final fit from
 the mean of the splits.
 """
@@ -63,12 +63,10 @@ class _HeldOut:
 
 @dataclass(frozen=True)
 class _PlacedProblem:
-    """A binary problem of a split by places in the Gram matrix, for all widths."""
+    """A problem of a split by places in the Gram matrix, for all widths."""
 
-    rows: Rows  # of X, by place
+    own: FoldProblem  # rows by place
     train: Rows
-    y: Array
-    cost: Array
     train_columns: Rows
     held_out: _HeldOut
 
@@ -77,14 +75,7 @@ class _PlacedProblem:
         """``places`` are those of the training rows of the split."""
         at = np.argsort(places[problem.of_train])
         train = np.ascontiguousarray(places[problem.of_train][at])
-        return cls(
-            problem.rows[at],
-            train,
-            problem.y[at],
-            problem.cost[at],
-            ranges_of(train),
-            held_out,
-        )
+        return cls(problem.in_order(at), train, ranges_of(train), held_out)
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ class _Kernel:
 class _Task:
     turn: _Turn  # of the kernels
     split: int
-    number: int  # of the binary problem
+    number: int  # of the problem
     placed: _PlacedProblem
     answers: FoldAnswers
     part: slice  # of the path
@@ -150,7 +141,8 @@ class GramSearch:
         orders: Sequence[Rows],
         effort: Effort,
     ) -> None:
-        self._sources, self._orders, self._effort = sources, orders, effort
+        self._problem, self._sources, self._orders = problem, sources, orders
+        self._effort = effort
         self._size, self._grid, self._folds = problem.size, problem.grid, problem.folds
         self._fit_intercept = problem.fit_intercept
         self._splits = [own.splits for own in problem.prepared]
@@ -301,9 +293,9 @@ class GramSearch:
             source.fill(width, matrix, threads)
         return _Kernel(matrix, memory, None)
 
-    def head_start(self, cell: int, n_classes: int) -> HeadStart | None:
+    def head_start(self, cell: int) -> HeadStart | None:
         """What is known of the fit of a cell to all rows; None if it is not remembered."""
-        if any(fold.classes.size < n_classes for fold in self._folds):
+        if not self._problem.complete:
             return None
         total = np.zeros((len(self._placed[0]), self._size))
         times = np.zeros_like(total)
@@ -312,41 +304,45 @@ class GramSearch:
                 alpha = self._solved.get((cell, split, number))
                 if alpha is None:
                     return None
-                total[number, placed.rows] += alpha
-                times[number, placed.rows] += 1.0
-        start, gram = total / np.maximum(times, 1.0), None
+                total[number, placed.own.rows] += placed.own.coef(alpha)
+                times[number, placed.own.rows] += 1.0
+        coef, gram = total / np.maximum(times, 1.0), None
         gamma = int(self._grid.gamma_number[cell])
         # Rows of a split are prepared for that split: their matrix is not that of the final fit.
         if len(self._sources) == 1 and self._sources[0].rounds(self._grid.gammas[gamma]):
             gram = next((memory for memory, held in self._free if held == (gamma, 0)), None)
-        return HeadStart(start, self._orders[0], gram)
+        return HeadStart(coef, self._orders[0], gram)
 
     def solve(
         self, task: _Task, kernel: _Kernel, tol: float, on_cells: Callable[[int], None]
     ) -> None:
-        """Follow the path of one binary problem, and note what is solved of it."""
+        """Follow the path of one problem, and note what is solved of it."""
         placed, cells = task.placed, task.answers.cells[task.part]
+        problem, asked = placed.own, self._problem.cells(cells)
         known = [self._solved.get((cell, task.split, task.number)) for cell in cells]
         starts = np.array([alpha for alpha in known if alpha is not None])
         outcome = _core.solve_fold_path(
             kernel.points if kernel.matrix is None else kernel.matrix,
             _core.FoldProblem(
                 train=placed.train,
-                y=placed.y,
-                cost=placed.cost,
+                y=problem.y,
+                target=problem.target,
+                cost=problem.cost,
+                place=None if problem.sides == 1 else problem.place,
                 held_out=placed.held_out.rows,
                 train_columns=placed.train_columns,
                 held_out_columns=placed.held_out.columns,
                 fit_intercept=self._fit_intercept,
             ),
-            self._grid.p[cells],
-            self._grid.C[cells],
+            asked.p,
+            asked.C,
             _core.Precision(
                 tol=tol,
                 more_rounds=self._effort.more_rounds,
                 max_steps=self._effort.steps_per_row * placed.train.size,
                 keep_alpha=self._effort.remembers,
             ),
+            epsilons=asked.epsilon,
             starts=starts if len(starts) == len(cells) else None,
             on_cells=on_cells,
             cancel=self.cancel,
@@ -357,8 +353,8 @@ class GramSearch:
         task.answers.add(
             slice(task.part.start, task.part.start + len(outcome["gap"])),
             task.number,
-            placed.rows,
-            decision=outcome["decision"][:, placed.held_out.back],
+            problem.rows,
+            decision=self._problem.in_units(outcome["decision"][:, placed.held_out.back]),
             supports=outcome["supports"].view(np.bool_),
             gap=outcome["gap"],
             seconds=outcome["seconds"],
@@ -368,7 +364,7 @@ class GramSearch:
 def _placed(
     problem: SearchProblem, own: PreparedRows, order: Rows
 ) -> dict[int, list[_PlacedProblem]]:
-    """The binary problems of the splits of some rows, by places in the Gram matrix."""
+    """The problems of the splits of some rows, by places in the Gram matrix."""
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     found = {}

@@ -32,8 +32,8 @@ class MatrixFirst:
     def __init__(self, on_matrix: Engine, whole_fits: Engine) -> None:
         self._on_matrix, self._whole_fits = on_matrix, whole_fits
 
-    def head_start(self, cell: int, n_classes: int) -> None:
-        """Nothing that LinearPSVC could use."""
+    def head_start(self, cell: int) -> None:
+        """Nothing that the linear solvers could use."""
 
     def run(self, paths: Mapping[int, Sequence[int]], tol: float, listener: Listener) -> None:
         """Solve the path of cells of every given width, on the matrix as far as that goes."""

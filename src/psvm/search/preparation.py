@@ -51,7 +51,7 @@ def check_raw_rows(estimator: Any, X: Any, y: Any) -> tuple[check.SeenFeatures, 
     They may be texts and have missing values, and what is no table has no features.
     """
     if y is None:
-        raise ValueError(f"{type(estimator).__name__} needs labels: `y` must not be None.")
+        raise ValueError(f"{type(estimator).__name__} needs `y`, which must not be None.")
     y = _check_y(y)
     (X,) = indexable(X)
     check_consistent_length(X, y)
@@ -75,10 +75,10 @@ class Preparation:
     X : array-like, sparse matrix or frame
         All rows.
     y : ndarray
-        Their labels.
+        Their answers.
     metadata : dict
         What else its ``fit`` is given.
-    model : PSVC or LinearPSVC
+    model : estimator
         What takes the rows that it makes.
     """
 

@@ -1,4 +1,4 @@
-"""What is searched: rows and classes, cells and splits, as all parts of a search see them."""
+"""What is searched: rows and what they stand for, cells and splits, as all parts see them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psvm.estimators.starts import HeadStart
 from psvm.mathematics.cached import cached_property
 from psvm.rows.given_rows import GivenRows
 from psvm.rows.kernel import Kernel
@@ -81,8 +82,25 @@ class PreparedRows:
 
 
 @dataclass(frozen=True)
+class EngineCells:
+    """Cells in the units of the dual rows.
+
+    Attributes
+    ----------
+    p, C, epsilon : ndarray of shape (n_cells,)
+    """
+
+    p: Array
+    C: Array
+    epsilon: Array
+
+
+@dataclass(frozen=True, kw_only=True)
 class SearchProblem:
     """Which cells are to be solved on which splits of which rows.
+
+    What the rows stand for is up to :class:`psvm.search.class_problem.ClassificationProblem` and
+    :class:`psvm.search.target_problem.RegressionProblem`.
 
     Attributes
     ----------
@@ -91,31 +109,67 @@ class SearchProblem:
     prepared : list of PreparedRows
         What the kernel is computed from, for all splits or for each of them.
     codes : ndarray of int32
-        The number of the class of every row.
-    classes : ndarray
-        The labels of the classes.
+        The number of the class of every row; all 0 in regression.
     weight : ndarray
         Sample weights.
     grid : Grid
     folds : list of Fold
-    multi_class : {"ovo", "ovr"}
     fit_intercept : bool
     """
 
     kernel: Kernel
     prepared: list[PreparedRows]
     codes: npt.NDArray[np.int32]
-    classes: npt.NDArray[Any]
     weight: Array
     grid: Grid
-    folds: list[Fold]
-    multi_class: str
+    folds: Sequence[Fold]
     fit_intercept: bool
+
+    # --- what the rows stand for -----------------------------------------------------------------
+
+    @property
+    def answers(self) -> npt.NDArray[Any]:
+        """The y of a whole fit."""
+        raise NotImplementedError
+
+    @property
+    def complete(self) -> bool:
+        """Whether every split has all problems that the final fit has."""
+        raise NotImplementedError
+
+    def problems_of(self, fold: Any) -> list[FoldProblem]:
+        """The problems of a split."""
+        raise NotImplementedError
+
+    def cells(self, cells: Sequence[int]) -> EngineCells:
+        """Cells of the grid in the units of the dual rows."""
+        raise NotImplementedError
+
+    def in_units(self, values: Array) -> Array:
+        """Values of the solver in the units of the answers."""
+        raise NotImplementedError
+
+    def values(self, model: Any, X: Any) -> Array:
+        """What a whole fit says of rows, one column per problem."""
+        raise NotImplementedError
+
+    def start(self, head: HeadStart) -> Any:
+        """Where the final fit begins."""
+        raise NotImplementedError
+
+    def supports(self, problem: FoldProblem, values: Array, cell: int) -> npt.NDArray[np.bool_]:
+        """Which training rows are support vectors, by the values of a whole fit for them.
+
+        A row is one where it has slack, or is on the margin.
+        """
+        raise NotImplementedError
+
+    # --- the same for all ------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return self.codes.size
+        return self.weight.size
 
     @property
     def precomputed(self) -> bool:
@@ -134,10 +188,10 @@ class SearchProblem:
 
     @cached_property
     def problems(self) -> list[list[FoldProblem]]:
-        """The binary problems of every split."""
-        return [fold.problems(self.multi_class) for fold in self.folds]
+        """The problems of every split."""
+        return [self.problems_of(fold) for fold in self.folds]
 
     @property
     def fits_per_cell(self) -> int:
-        """Binary problems of all splits."""
+        """Problems of all splits."""
         return sum(len(own) for own in self.problems)

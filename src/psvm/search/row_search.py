@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from psvm import _core
 from psvm.search.board import FoldAnswers, Listener
 from psvm.search.problem import SearchProblem
 from psvm.search.watch import SearchStopped
@@ -32,8 +31,8 @@ class RowSearch:
     Parameters
     ----------
     problem : SearchProblem
-    model : PSVC or LinearPSVC
-        With all parameters but p, C, gamma and tol; for the numbers of the classes.
+    model : PSVC, LinearPSVC, PSVR or LinearPSVR
+        With all parameters but those of the cells and tol; for the problem's ``answers``.
     """
 
     exact = True
@@ -56,7 +55,7 @@ class RowSearch:
                 raise
             listener.on_width(gamma, answers)
 
-    def head_start(self, cell: int, n_classes: int) -> None:
+    def head_start(self, cell: int) -> None:
         """Nothing is known of the fit of a cell to all rows."""
 
     def _follow(
@@ -104,20 +103,18 @@ class RowSearch:
             warnings.simplefilter("ignore", ConvergenceWarning)  # gaps are in cv_results_
             model.set_params(**searched.grid.params[cell])
             weight = searched.weight[fold.train]
-            model.fit(train, searched.codes[fold.train], sample_weight=weight)
+            model.fit(train, searched.answers[fold.train], sample_weight=weight)
         seconds = time.perf_counter() - start
         if Status.MAX_TIME in model.status_:
             raise SearchStopped("stopped by max_time")
-        held_out, own = model._problem_decisions(test), model._problem_decisions(train)
+        held_out, own = searched.values(model, test), searched.values(model, train)
         for number, problem in enumerate(problems):
-            # A row is a support vector where it has slack, or is on the margin.
-            margin = problem.y * own[problem.of_train, number]
             answers.add(
                 slice(place, place + 1),
                 number,
                 problem.rows,
                 decision=held_out[None, :, number],
-                supports=(margin <= 1.0 + _core.OUTSIDE_MARGIN)[None],
+                supports=searched.supports(problem, own[problem.of_train, number], cell)[None],
                 gap=model.dual_gap_[number : number + 1],
                 seconds=np.array([seconds / len(problems)]),
             )

@@ -11,10 +11,10 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from psvm.estimators import validation as check
-from psvm.estimators.labels import check_class_weight
 from psvm.rows.kernel import Kernel
-from psvm.search.grid import AskedGrid, check_grid
+from psvm.search.grid import AskedGrid
 from psvm.search.table import RULES
+from psvm.search.task import Task
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SearchSettings:
         Of any width.
     grid : AskedGrid
     splitter : callable
-        Gives the splitter for labels.
+        Gives the splitter for the answers.
     scorer : callable
     max_time : float or None
     cache_bytes : float
@@ -43,30 +43,27 @@ class SearchSettings:
     threads: int
 
 
-def check_settings(search: Any) -> SearchSettings:
+def check_settings(search: Any, task: Task) -> SearchSettings:
     """All parameters of a search, or an error that names the wrong one."""
-    check.check_choice("multi_class", search.multi_class, check.MULTI_CLASS)
-    check.check_choice("decision_function_shape", search.decision_function_shape, check.MULTI_CLASS)
     check.check_choice("rule", search.rule, RULES)
     check.check_choice("on_interrupt", search.on_interrupt, ("raise", "keep"))
     check.check_bool("fit_intercept", search.fit_intercept)
     check.check_bool("refit", search.refit)
     check.check_tol(search.tol)
     check.check_verbose(search.verbose)
-    check_class_weight(search.class_weight)
-    check_preprocessor(search.preprocessor, search.kernel)
+    check_preprocessor(search.preprocessor, search.kernel, task.final_step)
     return SearchSettings(
         kernel=check.check_kernel(search.kernel, search.degree, search.coef0),
-        grid=check_grid(search.ps, search.Cs, search.gammas, kernel=search.kernel),
-        splitter=check_splitter(search.cv),
-        scorer=check_scorer(search.scoring),
+        grid=task.grid(),
+        splitter=check_splitter(search.cv, classifier=task.classifier),
+        scorer=check_scorer(task.scoring),
         max_time=check.check_max_time(search.max_time),
         cache_bytes=check.check_cache_size(search.cache_size),
         threads=check.check_threads(search.n_jobs),
     )
 
 
-def check_preprocessor(preprocessor: Any, kernel: Any) -> None:
+def check_preprocessor(preprocessor: Any, kernel: Any, final_step: str) -> None:
     """Refuse what is no transformer, and one for a kernel matrix."""
     if preprocessor is None:
         return
@@ -76,7 +73,7 @@ def check_preprocessor(preprocessor: Any, kernel: Any) -> None:
     if not usable:
         raise ValueError(
             f"`preprocessor` must be a transformer, or a Pipeline of transformers, with `fit` and "
-            f"`transform`, or None, got {preprocessor!r}; the classifier itself is no part of it."
+            f"`transform`, or None, got {preprocessor!r}; the {final_step} itself is no part of it."
         )
     if isinstance(kernel, str) and kernel == "precomputed":
         raise ValueError(
@@ -85,15 +82,15 @@ def check_preprocessor(preprocessor: Any, kernel: Any) -> None:
         )
 
 
-def check_splitter(cv: Any) -> Callable[[Any], Any]:
-    """The splitter that ``cv`` stands for, once the labels are known."""
+def check_splitter(cv: Any, *, classifier: bool) -> Callable[[Any], Any]:
+    """The splitter that ``cv`` stands for, once the answers are known."""
     if cv is None or isinstance(cv, Integral):
         if cv is not None and (isinstance(cv, bool) or cv < 2):
             raise ValueError(
                 f"`cv` must be a number of folds >= 2, a splitter, or pairs of training and "
                 f"held-out rows, got {cv!r}."
             )
-        return lambda y: check_cv(cv, y, classifier=True)
+        return lambda y: check_cv(cv, y, classifier=classifier)
     splitter = check_cv(cv)  # once: pairs may come from a generator
     return lambda y: splitter
 
@@ -103,6 +100,6 @@ def check_scorer(scoring: Any) -> Any:
     if isinstance(scoring, list | tuple | set | dict):
         raise ValueError(
             f"`scoring` must be one scorer, by name or callable, got {scoring!r}; for several "
-            f"scores use scikit-learn's GridSearchCV on PSVC."
+            f"scores use scikit-learn's GridSearchCV."
         )
-    return get_scorer("accuracy" if scoring is None else scoring)
+    return get_scorer(scoring)

@@ -17,8 +17,19 @@ from psvm.search.grid import Grid
 Array = npt.NDArray[np.float64]
 
 RULES = ("best", "one_se")
-# Scores that differ by less are equal: sums of the same numbers in another order.
-EQUAL = 1e-12
+# Scores that differ by less, relative to their size, are equal: sums of the same numbers in another
+# order.
+_EQUAL = 1e-12
+
+
+def equal(score: float) -> float:
+    """By how much a score may differ from another that is equal."""
+    return _EQUAL * abs(score)
+
+
+def shown(score: float) -> str:
+    """A score with four digits, whatever its unit."""
+    return f"{score:.4f}" if score == 0.0 or 0.01 <= abs(score) < 1000.0 else f"{score:.4g}"
 
 
 class ScoreTable:
@@ -76,7 +87,7 @@ class ScoreTable:
             results[f"split{split}_test_score"] = self.score[:, split].copy()
         mean = self.mean
         results["mean_test_score"] = mean
-        with np.errstate(invalid="ignore"):  # a score may be infinite
+        with np.errstate(over="ignore", invalid="ignore"):  # a score may be infinite, or nearly
             results["std_test_score"] = self.score.std(axis=1)
         # As in GridSearchCV, unfinished cells share the last rank.
         lowest = np.nanmin(mean, initial=0.0) - 1.0
@@ -91,7 +102,8 @@ def choose(rule: str, score: Array, n_support: Array) -> int:
     """The cell that a rule chooses by the scores of cells and splits, see `ScoreTable.best`."""
     mean = score.mean(axis=1)
     cells = np.flatnonzero(np.isfinite(mean))
-    top = cells[mean[cells] >= mean[cells].max() - EQUAL]
+    highest = float(mean[cells].max())
+    top = cells[mean[cells] >= highest - equal(highest)]
     leader = int(min(top, key=lambda c: (n_support[c], c)))
     if rule == "best":
         return leader
@@ -102,13 +114,14 @@ def choose(rule: str, score: Array, n_support: Array) -> int:
 def standard_error(score: Array, cell: int) -> float:
     """That of the mean score of a cell; 0 where there is one split, which tells of none."""
     splits = score.shape[1]
-    return float(score[cell].std(ddof=1) / np.sqrt(splits)) if splits > 1 else 0.0
+    with np.errstate(over="ignore"):
+        return float(score[cell].std(ddof=1) / np.sqrt(splits)) if splits > 1 else 0.0
 
 
 def within_one_error(score: Array, leader: int) -> npt.NDArray[np.intp]:
     """The finished cells whose mean score is within one standard error of the leader's."""
     mean, least = score.mean(axis=1), score[leader].mean() - standard_error(score, leader)
-    return np.flatnonzero(np.isfinite(mean) & (mean >= least - EQUAL))
+    return np.flatnonzero(np.isfinite(mean) & (mean >= least - equal(least)))
 
 
 def split_scores(results: Mapping[str, Any]) -> Array:
@@ -117,24 +130,24 @@ def split_scores(results: Mapping[str, Any]) -> Array:
     return np.column_stack([results[f"split{split}_test_score"] for split in range(splits)])
 
 
-def warn_of_scores(table: ScoreTable) -> None:
+def warn_of_scores(table: ScoreTable, search: str) -> None:
     """Warn if cells that were solved cannot be chosen, because their score is not finite."""
     odd = int(np.sum(np.isfinite(table.gap).all(axis=1) & ~table.finished))
     if odd:
         warn_user(
-            f"PSVCCV chooses without {odd} of {table.grid.size} cells: `scoring` gave NaN or "
+            f"{search} chooses without {odd} of {table.grid.size} cells: `scoring` gave NaN or "
             f"infinity for them on some split.",
             UserWarning,
         )
 
 
-def warn_of_gaps(gap: Array, goal: float) -> None:
+def warn_of_gaps(gap: Array, goal: float, search: str) -> None:
     """Warn if cells of a search (values of cells and splits) are far from solved."""
     worst = np.max(np.nan_to_num(gap), axis=1)
     far = int(np.sum(worst > 10.0 * goal))
     if far:
         warn_user(
-            f"PSVCCV solved {far} of {worst.size} cells only to a relative gap above "
+            f"{search} solved {far} of {worst.size} cells only to a relative gap above "
             f"{10.0 * goal:g} (worst {worst.max():.1e}); see cv_results_['max_dual_gap']. Scale X "
             f"(for instance with StandardScaler), or search smaller C.",
             ConvergenceWarning,

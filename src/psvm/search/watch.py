@@ -11,6 +11,7 @@ from typing import Any
 
 from psvm.estimators.callbacks import FitReporter
 from psvm.estimators.watch import ProgressLog, logger
+from psvm.search.table import shown
 
 # Seconds between two lines of the log at least, and as a share of all seconds so far.
 _PAUSE, _PAUSE_SHARE = 1.0, 0.25
@@ -25,7 +26,7 @@ class NothingFinished(ValueError):
 
 
 class SearchWatch:
-    """Counts the binary fits of a search and shows them.
+    """Counts the fits of a search and shows them.
 
     With ``verbose >= 1`` there is a bar on the terminal (needs rich), and where standard error is
     no terminal lines of the logger "psvm", one a second at first and fewer and fewer later; with
@@ -70,7 +71,7 @@ class SearchWatch:
         self.look()
 
     def fits_done(self, count: int) -> None:
-        """Some binary fits more are done; from any thread."""
+        """Some fits more are done; from any thread."""
         with self._lock:
             self._done += count
 
@@ -86,7 +87,7 @@ class SearchWatch:
     def best(self, score: float, params: dict[str, float], *, finished: int, cells: int) -> None:
         """The best cell so far, of those that are finished."""
         values = ", ".join(f"{name}={value:.4g}" for name, value in params.items())
-        self._best = f"{finished} of {cells} cells, best {score:.4f} at {values}"
+        self._best = f"{finished} of {cells} cells, best {shown(score)} at {values}"
         if self._verbose >= 2:
             logger.info("%d of %d fits, %s", self._done, self._total, self._best)
 

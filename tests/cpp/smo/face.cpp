@@ -40,7 +40,8 @@ TEST(face, ends_where_no_row_wants_to_move) {
       const DualRows rows = problem.rows();
       Block<double> block;
       fill(block, kernel, !fit_intercept);
-      Face face(loss, rows, block, fit_intercept, test.run);
+      Places places({}, n);
+      Face face(loss, rows, places, block, fit_intercept, test.run);
       std::vector<double> alpha =
           p < 2.0 ? near_optimum(kernel, problem, fit_intercept) : problem.alpha;
       const bool ended = p < 2.0 ? face.solve(alpha) : face.solve_from_afar(alpha);
@@ -66,7 +67,43 @@ TEST(face, of_equal_rows_is_any_of_many) {
   fill(block, kernel, true);
   std::vector<double> alpha(at(n), 0.0);
   alpha[0] = alpha[1] = 0.1;
-  Face face(loss, rows, block, false, test.run);
+  Places places({}, n);
+  Face face(loss, rows, places, block, false, test.run);
   CHECK(face.solve(alpha));
   CHECK(problem.violation(problem.decision(kernel.K, alpha), alpha, false) < 1e-9);
+}
+
+TEST(face, what_would_fall_below_zero_goes_to_the_other_side) {
+  // Regression without epsilon, from a point whose alpha are all on the wrong side.
+  const SmallKernel<double> kernel(n, 8, 2);
+  const auto values = numbers(at(n), -1.0, 1.0, 5);
+  std::vector<double> y, target, cost, alpha;
+  std::vector<index_t> place;
+  for (index_t i = 0; i < 2 * n; ++i) {
+    y.push_back(i % 2 ? -1.0 : 1.0);
+    target.push_back(values[at(i / 2)]);
+    cost.push_back(3.0);
+    place.push_back(i / 2);
+    alpha.push_back(y.back() * target.back() < 0.0 ? 1e-3 : 0.0);
+  }
+  const DualRows rows{y.data(), target.data(), cost.data()};
+  TestRun test(1);
+  for (const double p : {1.0, 1.5, 2.0}) {
+    const PNormHinge loss(p);
+    Block<double> block;
+    fill(block, kernel, true);
+    Places places(place, n);
+    Face face(loss, rows, places, block, false, test.run);
+    std::vector<double> found = alpha;
+    CHECK(face.solve(found));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (i % 2) CHECK(found[i] == 0.0 || found[i - 1] == 0.0);
+      double f = 0.0;
+      for (std::size_t j = 0; j < found.size(); ++j)
+        f += found[j] * y[j] * kernel.entry(place[i], place[j]);
+      // Its slack is that of its alpha, or there is none of either.
+      const double xi = y[i] * (target[i] - f);
+      if (p > 1.0) CHECK_NEAR(std::max(xi, 0.0), loss.slack_of(found[i], cost[i]), 1e-9);
+    }
+  }
 }

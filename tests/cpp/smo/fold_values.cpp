@@ -25,7 +25,7 @@ void check_values(bool stored) {
   FoldValues<T> values(fold, train, stored ? nullptr : points.get());
   const auto check = [&](double factor) {
     std::vector<double> copied(rows.size());
-    values.copy(copied);
+    values.copy(Places({}, static_cast<index_t>(rows.size())), copied);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       double f = 0.0;
       for (std::size_t l = 0; l < rows.size(); ++l)

@@ -9,6 +9,7 @@ TEST(places, without_sharing_nothing_is_copied) {
   const std::vector<double> values = {1.0, 2.0, 3.0, 4.0};
   CHECK(!places.shared());
   CHECK_EQUAL(places.rows(), 4);
+  CHECK_EQUAL(places.size(), 4);
   CHECK_EQUAL(places.of(2), 2);
   CHECK(places.of(std::vector<index_t>{3, 1}) == (std::vector<index_t>{3, 1}));
   CHECK(&places.spread(values) == &values);
@@ -24,6 +25,7 @@ TEST(places, rows_share_kernel_rows) {
   Places places(place, 4);
   CHECK(places.shared());
   CHECK_EQUAL(places.rows(), 6);
+  CHECK_EQUAL(places.size(), 4);
   const std::vector<std::vector<index_t>> rows = {{1, 4}, {}, {0, 2, 5}, {3}};
   for (index_t p = 0; p < 4; ++p) {
     std::vector<index_t> seen;

@@ -130,3 +130,43 @@ TEST(whole_problems, an_indefinite_matrix_is_found_out) {
   CHECK(!outcomes[0].solved || outcomes[0].indefinite);
   CHECK(outcomes[0].indefinite);
 }
+
+TEST(whole_problems, of_the_two_rows_of_a_target_one_has_an_alpha) {
+  // 30 targets on 20 kernel rows; with an epsilon and without one.
+  const SmallKernel<double> kernel(20, 2, 3);
+  const auto values = numbers(30, -1.0, 1.0, 5);
+  for (const double p : {1.0, 1.5, 2.0, 3.0})
+    for (const double epsilon : {0.1, 0.0})
+      for (const bool fit_intercept : {true, false}) {
+        std::vector<double> y, target, cost;
+        std::vector<index_t> place;
+        for (int i = 0; i < 60; ++i) {
+          y.push_back(i % 2 ? -1.0 : 1.0);
+          target.push_back(values[at(i / 2)] - epsilon * y.back());
+          cost.push_back(y.back() > 0.0 ? 6.0 : 1.0);  // a quantile
+          place.push_back(i / 2 % 20);
+        }
+        const std::vector<double> zeros(60, 0.0);
+        const WholeProblem problem{
+            {0}, 60, {y.data(), target.data(), cost.data()}, place, zeros.data()};
+        std::vector<double> alpha(60), decision(60);
+        TestRun test(1);
+        const auto outcomes =
+            solve_whole_problems(*kernel.points, {problem}, goal_of(p, fit_intercept, true), {},
+                                 alpha.data(), decision.data(), test.run);
+        CHECK(outcomes[0].solved && outcomes[0].polished);
+        CHECK(outcomes[0].gap <= 1e-11);
+        double lost = 0.0, norm = 0.0;
+        for (std::size_t i = 0; i < 60; ++i) {
+          double f = 0.0;
+          for (std::size_t j = 0; j < 60; ++j)
+            f += alpha[j] * y[j] * kernel.entry(place[i], place[j]);
+          CHECK_NEAR(decision[i], f, 1e-9);
+          norm += alpha[i] * y[i] * f;
+          const double xi = y[i] * (target[i] - f - outcomes[0].intercept);
+          lost += cost[i] * std::pow(std::max(xi, 0.0), p);
+          if (i % 2) CHECK(alpha[i] == 0.0 || alpha[i - 1] == 0.0);
+        }
+        CHECK_NEAR(outcomes[0].primal, 0.5 * norm + lost, 1e-9 * outcomes[0].primal);
+      }
+}

@@ -36,3 +36,7 @@ def test_rows_that_share_a_kernel_row(n):
     rounded = exact + 1e-4 * rng.uniform(-1, 1, y.size)
     solution = solve.certified(Candidate(alpha, rounded, Status.MAX_ITER))
     assert solution.certificate.gap == pytest.approx(certify(problem, alpha, exact).gap)
+    # Rows of one kernel row have one value: whoever goes on from there takes any of them.
+    assert problem.of_kernel_rows(solution.decision)[shared] == pytest.approx(
+        solution.decision, abs=0.0
+    )

@@ -123,9 +123,10 @@ def test_indefinite_kernel_is_refused():
         factor_of(K, True)
 
 
+@pytest.mark.parametrize("in_order", [True, False])
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
 @pytest.mark.parametrize("few", [True, False], ids=["features", "matrix"])
-def test_rows_with_targets_on_shared_kernel_rows(p, few):
+def test_rows_with_targets_on_shared_kernel_rows(p, few, in_order):
     """The epsilon-insensitive regression of MATH section 9, two rows per kernel row."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
@@ -140,6 +141,9 @@ def test_rows_with_targets_on_shared_kernel_rows(p, few):
         segments=[0],
         kernel_row=place,
     )
+    if not in_order:
+        problem = problem.in_order(rng.permutation(80))
+        y, place = problem.y, problem.kernel_row
     features = linear_features(X) if few else factor_of(K, True)
     found = solve(problem, features, np.zeros(80))
     decision = (K @ np.bincount(place, weights=y * found.alpha))[place]

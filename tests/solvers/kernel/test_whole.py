@@ -13,6 +13,7 @@ from psvm.mathematics.problem import KernelProblem
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import SMALL, WHOLE
+from psvm.solvers.kernel.together import solve_together
 from psvm.solvers.kernel.whole import are_small, solve_whole
 from psvm.solvers.ledger import Budget, Status
 
@@ -136,30 +137,71 @@ def test_equal_rows_of_a_small_training_set_are_merged_first():
     assert weighted.decision_function(X) == pytest.approx(model.decision_function(X), abs=1e-9)
 
 
-@pytest.mark.parametrize("p", [1, 1.5, 2])
-def test_rows_with_targets_that_share_a_kernel_row(p):
-    """Regression: two rows on every kernel row, of opposite signs."""
+def regression_of(p, epsilon, quantile, C=1.5, beside=True, distinct=40, n=60, fit_intercept=True):
+    """Two rows for each of n targets, on fewer kernel rows: equal rows of X share them."""
     rng = np.random.default_rng(4)
-    X = rng.uniform(-2, 2, size=(40, 1))
-    values = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=40)
-    y, shared = np.repeat([1.0, -1.0], 40), np.tile(np.arange(40), 2)
+    X = rng.uniform(-2, 2, size=(distinct, 1))
+    place = np.concatenate([np.arange(distinct), rng.integers(distinct, size=n - distinct)])
+    values = np.sin(2 * X[place, 0]) + 0.3 * rng.normal(size=n)
+    y = np.tile([1.0, -1.0], n)
+    costs = C * np.array([2.0 * quantile, 2.0 * (1.0 - quantile)])
     problem = KernelProblem(
         y,
-        np.concatenate([values - 0.1, values + 0.1]),
-        rng.uniform(1.0, 2.0, 80),
+        np.repeat(values, 2) - epsilon * y,
+        np.repeat(rng.uniform(1.0, 2.0, n), 2) * np.tile(costs, n),
         PNormHinge(p),
+        fit_intercept,
         segments=[0],
-        kernel_row=shared,
+        kernel_row=np.repeat(place, 2),
     )
+    if not beside:
+        problem = problem.in_order(np.arange(2 * n).reshape(n, 2).T.ravel())
     matrix = kernel_matrix("rbf", X)
-    kernel = TrainingKernel(Kernel("precomputed"), matrix, [0, 40], 1e7, 1)
+    return problem, TrainingKernel(Kernel("precomputed"), matrix, [0, distinct], 1e7, 1), matrix
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("beside", [True, False], ids=["beside", "apart"])
+@pytest.mark.parametrize(("epsilon", "quantile"), [(0.1, 0.5), (0.0, 0.5), (0.0, 0.9)])
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_rows_with_targets_that_share_a_kernel_row(p, epsilon, quantile, beside, fit_intercept):
+    """Regression: two rows of opposite signs for a target, and several targets on a kernel row."""
+    problem, kernel, K = regression_of(
+        p, epsilon, quantile, beside=beside, fit_intercept=fit_intercept
+    )
     found = solve(problem, kernel).solution
+    place = problem.kernel_row
     best = oracle.solve_rows(
-        matrix[np.ix_(shared, shared)], y, problem.target, problem.cost, p, 0.0
+        K[np.ix_(place, place)], problem.y, problem.target, problem.cost, p, 0.0, fit_intercept
     )
     assert found is not None
-    assert found.certificate.gap <= 1e-4
+    assert found.certificate.gap <= 1e-9
     assert found.certificate.primal == pytest.approx(best.value, rel=1e-6)
+    decision = problem.of_rows(K @ problem.summed(problem.y * found.alpha))
+    assert found.decision == pytest.approx(decision, abs=1e-9)
+    if beside:
+        assert np.all(found.alpha.reshape(-1, 2).min(axis=1) == 0.0)
+
+
+@pytest.mark.parametrize("C", [100.0, 1000.0])
+@pytest.mark.parametrize("p", [1, 1.5, 2])
+def test_quantiles_at_a_large_cost(p, C):
+    """No epsilon: every row is a support vector, and many pass 0 on their way."""
+    problem, kernel, K = regression_of(p, 0.0, 0.9, C, distinct=150, n=150)
+    (found,) = solve_together([problem], [np.zeros(300)], kernel, Budget(), None, in_order=True)
+    assert found.status is Status.CONVERGED
+    assert found.certificate.gap <= 1e-5
+    decision = problem.of_rows(K @ problem.summed(problem.y * found.alpha))
+    assert certify(problem, found.alpha, decision).gap <= 1e-5
+
+
+def test_the_size_of_a_regression_is_that_of_its_targets():
+    """Two rows of a target are one variable; targets that share a kernel row are several."""
+    for n, distinct, small in ((WHOLE, WHOLE, True), (WHOLE + 1, WHOLE + 1, False)):
+        problem, kernel, _ = regression_of(1.5, 0.1, 0.5, distinct=distinct, n=n)
+        assert are_small([problem], kernel) is small
+    problem, kernel, _ = regression_of(1.5, 0.1, 0.5, distinct=30, n=WHOLE + 1)
+    assert not are_small([problem], kernel)
 
 
 def test_what_is_not_for_it():

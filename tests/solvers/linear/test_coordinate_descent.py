@@ -1,6 +1,7 @@
 """Dual coordinate descent against the oracle, and its claims recomputed with NumPy.
 
 tests: linear/coordinate_descent.hpp
+tests: linear/descent_history.hpp
 """
 
 import _thread

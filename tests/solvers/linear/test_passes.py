@@ -1,6 +1,7 @@
 """Passes over rows with signs, targets and costs, some of them on the same features, with NumPy.
 
 tests: linear/linear_pass.hpp
+tests: linear/chunk_loops.hpp
 tests: linear/share.hpp
 """
 
@@ -49,7 +50,8 @@ class Reference:
         self.rows = np.flatnonzero((y != 0) & (problems.cost > 0))
         place = np.arange(y.size) if problems.feature_row is None else problems.feature_row
         target = y if problems.target is None else problems.target
-        self.X, self.y = X[place[self.rows]], y[self.rows]
+        self.place = place[self.rows]
+        self.X, self.y = X[self.place], y[self.rows]
         self.target, self.cost = target[self.rows], problems.cost[self.rows]
         self.p = problems.loss.p
 
@@ -136,7 +138,9 @@ def test_begin_move_and_settle(p, sparse, targets, shared):
         inside = (
             np.flatnonzero(moved > 0) if p > 1 else np.flatnonzero((moved > 0) & (moved < one.cost))
         )
-        assert np.array_equal(found_rows, one.X[inside])
+        # Rows on the same features are one.
+        place = one.place[inside]
+        assert np.array_equal(found_rows, X[np.unique(place)])
         assert second[t].active == inside.size
         assert second[t].weight == pytest.approx(W.sum())
         z = np.column_stack([found_rows, np.ones(W.size)])
@@ -219,3 +223,21 @@ def test_more_rows_on_a_row_of_features_than_a_chunk_holds(threads):
     one.check_dual(sums.dual, alpha)
     assert passes.present_alpha(0) == pytest.approx(alpha, rel=1e-12)
     assert np.array_equal(passes.active_rows(0), np.flatnonzero(alpha))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_band_is_as_wide_for_every_cost(shared):
+    """alpha goes from 0 to the cost of each row across the band, and W > 0 inside."""
+    X, problems = problem(1.0, shared=shared)
+    passes, w, b, half = passes_over(X, problems), np.array([0.5, -0.2, 0.1]), 0.2, 0.7
+    orders = {t: Pass("begin", 1.0 / half, w, b, centre="band") for t in (0, 1)}
+    sums = passes.answer(orders)
+    for t in (0, 1):
+        one = Reference(X, problems, t)
+        s = one.shortfall(w, b)
+        alpha = one.cost * np.clip(0.5 + 0.5 * s / half, 0.0, 1.0)
+        assert passes.present_alpha(t)[one.rows] == pytest.approx(alpha, rel=1e-12)
+        one.check_dual(sums[t].dual, alpha)
+        assert sums[t].loss == pytest.approx(one.loss(s), rel=NOISE)
+        assert np.array_equal(passes.active_rows(t), one.rows[np.abs(s) < half])
+        assert sums[t].active == np.count_nonzero(np.abs(s) < half)

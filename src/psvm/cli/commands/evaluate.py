@@ -1,4 +1,4 @@
-"""``psvm evaluate``: how good a model is on rows with labels."""
+"""``psvm evaluate``: how good a model is on rows whose labels or numbers are known."""
 
 from psvm.cli import options as opt
 from psvm.cli.show import show_json, show_scores
@@ -16,11 +16,12 @@ def evaluate(
     json: opt.Json = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Score a model on a file with labels.
+    """Score a model on a file with labels or numbers.
 
-    Accuracy, balanced accuracy, F1, ROC AUC, precision and recall of every class, and the confusion
-    matrix. Labels that the model does not know are an error. The target is that of the fit unless
-    another one is given.
+    Of classes: accuracy, balanced accuracy, F1, ROC AUC, precision and recall of every class, and
+    the confusion matrix. Labels that the model does not know are an error. Of numbers: R², mean
+    absolute and root mean squared error, and the pinball loss of a quantile. The target is that of
+    the fit unless another one is given.
 
     Example: psvm evaluate iris.psvm test.csv
     """
@@ -32,5 +33,9 @@ def evaluate(
     )
     if json:
         show_json(scores)
+    elif scores.get("task") == "regression":
+        from psvm.cli.regression import show_regression_scores
+
+        show_regression_scores(scores, "evaluated on")
     else:
         show_scores(scores, "evaluated on")

@@ -43,7 +43,8 @@ def export(
                 f"{model}: a LIBSVM model has no preprocessing ({', '.join(before)}): prepare the "
                 f"data before and fit with --no-scale, or export .onnx or .json"
             )
-        words["number_classes"] = estimator.classes_.dtype.kind not in "biuf"
+        if hasattr(estimator, "classes_"):
+            words["number_classes"] = estimator.classes_.dtype.kind not in "biuf"
     with about(output):
         persistence.export(estimator, output, **words)
     if words.get("number_classes"):

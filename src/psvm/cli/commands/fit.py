@@ -7,31 +7,45 @@ import typer
 
 from psvm.cli import options as opt
 from psvm.cli.show import show_json, show_notes
+from psvm.cli.tasks import Task, refuse_options_of_the_other
 
 
 def fit(
     data: opt.Data,
     output: opt.ModelOutput,
     target: opt.Target = None,
+    task: opt.WantedTask = Task.auto,
     p: Annotated[
         float,
         typer.Option(
             "--p",
             callback=opt.at_least_one,
-            help="Exponent of the hinge, at least 1.",
+            help="Exponent of the loss, at least 1.",
             rich_help_panel=opt.LEARNING,
         ),
     ] = 1.5,
     C: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--C",
             "-C",
             callback=opt.positive,
             help="Cost of slack; inf asks for a hard margin.",
+            show_default="1; of regression by the spread of the target",
             rich_help_panel=opt.LEARNING,
         ),
-    ] = 1.0,
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            callback=opt.not_negative,
+            help="Regression: errors up to this cost nothing, in units of the target.",
+            show_default="a tenth of its standard deviation; 0 of a quantile",
+            rich_help_panel=opt.LEARNING,
+        ),
+    ] = None,
+    quantile: opt.Quantile = None,
     kernel: opt.Kernel = None,
     gamma: Annotated[
         str | None,
@@ -76,7 +90,7 @@ def fit(
         ),
     ] = None,
     class_weight: opt.ClassWeights = None,
-    multi_class: opt.MultiClassWay = opt.MultiClass.ovo,
+    multi_class: opt.MultiClassWay = None,
     proba: Annotated[
         bool,
         typer.Option(
@@ -115,7 +129,10 @@ def fit(
     json: opt.Json = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Fit a classifier to a file and write the model.
+    """Fit a classifier or a regressor to a file and write the model.
+
+    Texts and few whole numbers in the target are classes, other numbers are predicted as numbers
+    (--task says it for sure).
 
     Text columns become one column per category. What is done to the columns is part of the model,
     so that predict takes the same columns, found by their names.
@@ -133,12 +150,21 @@ def fit(
         raise typer.BadParameter(f"--{name} has no effect with --linear (--kernel linear)")
     given |= {} if gamma is None else {"gamma": opt.gamma_of(gamma)}
     name = "rbf" if kernel is None else kernel.value
+    of_one_task = {
+        "--class-weight": class_weight,
+        "--multi-class": multi_class,
+        "--proba": proba,
+        "--epsilon": epsilon,
+        "--quantile": quantile,
+    }
+    refuse_options_of_the_other(task, of_one_task)
     from psvm.cli import train_and_test
     from psvm.cli.approximation import KERNELS, KernelFeatures
     from psvm.cli.files.open_data import ReadOptions
     from psvm.cli.files.training_set import Wanted, read_training
     from psvm.cli.interrupts import telling_what_is_kept
     from psvm.cli.output import check_can_write
+    from psvm.cli.regression import new_regressor
     from psvm.cli.row_bar import reading_shown
 
     features = None
@@ -150,27 +176,33 @@ def fit(
     given |= {} if linear else {"kernel": name}
     check_can_write(output)
     options = ReadOptions(delimiter, not no_header, zero_based, decimal, date_order)
-    asked = Wanted(target, drop or (), impute, max_categories, dates, text or (), number or ())
+    asked = Wanted(
+        target, drop or (), impute, max_categories, dates, text or (), number or (), task
+    )
     with reading_shown(data, quiet=quiet):
         training = read_training(data, options, asked)
-    show_notes(training.notes, quiet=quiet)
+    show_notes([training.told, *training.notes], quiet=quiet)
+    refuse_options_of_the_other(training.task, of_one_task, training.why)
     began = time.perf_counter()
-    classifier = train_and_test.new_classifier(
-        linear=linear,
-        p=p,
-        C=C,
-        class_weight=None if class_weight is None else class_weight.value,
-        multi_class=multi_class.value,
-        tol=tol,
-        max_iter=max_iter,
-        max_time=max_time,
-        n_jobs=jobs,
-        **given,
-    )
+    rows = train_and_test.split(training, test_size, seed)
+    given |= {"tol": tol, "max_iter": max_iter, "max_time": max_time, "n_jobs": jobs}
+    if training.task is Task.regression:
+        estimator = new_regressor(
+            rows.train.y, linear=linear, p=p, C=C, epsilon=epsilon, quantile=quantile, **given
+        )
+    else:
+        estimator = train_and_test.new_classifier(
+            linear=linear,
+            p=p,
+            C=1.0 if C is None else C,
+            class_weight=None if class_weight is None else class_weight.value,
+            multi_class="ovo" if multi_class is None else multi_class.value,
+            **given,
+        )
     with telling_what_is_kept(output), train_and_test.limits_told_later():
         fitted = train_and_test.fit_model(
-            classifier,
-            train_and_test.split(training, test_size, seed),
+            estimator,
+            rows,
             scale=scale,
             impute=impute,
             proba=proba,

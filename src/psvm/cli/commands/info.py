@@ -66,12 +66,14 @@ def _certificate(summary: dict[str, Any]) -> dict[str, str]:
         return {}
     worst = max(range(len(gaps)), key=gaps.__getitem__)
     primal, dual = summary["primal_objective"][worst], summary["dual_objective"][worst]
-    problems = "" if len(gaps) == 1 else f"; the worst of {len(gaps)} binary problems"
+    kind = "binary problems" if summary.get("classes") else "problems"
+    problems = "" if len(gaps) == 1 else f"; the worst of {len(gaps)} {kind}"
     support = summary["n_support"]
+    classes = f" ({', '.join(map(str, support))} per class)" if summary.get("classes") else ""
     return {
         "certificate": f"relative duality gap {gaps[worst]:.2e} "
         f"(primal {primal:.8g}, dual {dual:.8g}{problems})",
         "status": str(summary["status"][worst]),
         "iterations": str(sum(summary["n_iter"])),
-        "support vectors": f"{sum(support)} ({', '.join(map(str, support))} per class)",
+        "support vectors": f"{sum(support)}{classes}",
     }

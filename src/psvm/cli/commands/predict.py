@@ -1,4 +1,4 @@
-"""``psvm predict``: labels of new rows."""
+"""``psvm predict``: labels or numbers of new rows."""
 
 import sys
 from pathlib import Path
@@ -48,7 +48,7 @@ def predict(
     ] = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Predict the labels of a file's rows, in their order.
+    """Predict the labels, or the numbers, of a file's rows, in their order.
 
     Columns are found by their names; others are ignored. Files may be larger than memory: rows are
     read, predicted and written a block at a time, and the output file appears when it is complete.

@@ -41,7 +41,7 @@ def training_labels(values: pl.Series, file: str, target: str) -> Labels:
         if integers and odd.is_empty():
             return numbers.cast(pl.Int64).to_numpy()
         if not integers and not numbers.is_null().any():
-            what = f"{odd[0]:g} is a measurement and no class: psvm predicts classes"
+            what = f"{odd[0]:g} is a measurement and no class: say --task regression"
             raise DataError(file, what, column=target)
     return np.asarray(texts.to_list(), dtype=str)
 

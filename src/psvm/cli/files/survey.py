@@ -64,6 +64,8 @@ class Survey:
         Why it cannot be used.
     doubts, notes : list of str
         Choices between two readings, and what else is good to know.
+    decimal : str or None
+        The decimal sign of all columns that have one.
     """
 
     columns: list[pl.Series] = field(default_factory=list)
@@ -72,6 +74,7 @@ class Survey:
     problems: list[Problem] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    decimal: str | None = None
 
 
 def survey_of(table: pl.DataFrame, place: Place, delimiter: str, demands: Demands) -> Survey:
@@ -94,7 +97,7 @@ def survey_of(table: pl.DataFrame, place: Place, delimiter: str, demands: Demand
     """
     looks = {column.name: look_at(column, demands.hints) for column in table}
     sign = decimal_of([look for look in looks.values() if look is not None])
-    surveyor = _Surveyor(Survey(), place, demands)
+    surveyor = _Surveyor(Survey(decimal=sign), place, demands)
     for column in table:
         look = looks.pop(column.name)
         surveyor.add(column, kind_of(column, look, demands.hints, sign, delimiter))

@@ -16,14 +16,15 @@ import scipy.sparse as sp
 import typer
 
 from psvm.cli.errors import DataError, Problem, listed, not_there, refuse
-from psvm.cli.files.columns import as_texts, first_place
 from psvm.cli.files.kinds import Hints
-from psvm.cli.files.labels import refuse_missing_labels, training_labels
+from psvm.cli.files.labels import refuse_missing_labels
 from psvm.cli.files.matrices import LibsvmFile, MatrixBlock
 from psvm.cli.files.open_data import Matrix, ReadOptions, Table, open_data
 from psvm.cli.files.readings import Readings
 from psvm.cli.files.survey import Demands, survey_of
 from psvm.cli.files.tables import TableBlock
+from psvm.cli.files.targets import Context, Target, read_target
+from psvm.cli.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,17 @@ class Wanted:
     dates: str | None = None
     as_text: Sequence[str] = ()
     as_number: Sequence[str] = ()
+    task: Task = Task.auto
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Rows and labels, ready for a pipeline.
+    """Rows and labels or numbers, ready for a pipeline.
 
     Parameters
     ----------
     X, y : matrix or DataFrame, and ndarray
-        Features and labels.
+        Features, and labels or numbers.
     numbers, texts : list of str
         Names of the columns of each kind.
     readings : dict
@@ -55,6 +57,11 @@ class TrainingSet:
         Categories of a column, the rarest texts together as one of them.
     notes : list of str
         What a user should know about the reading, a line each.
+    task : Task
+        Classification or regression.
+    why, told : str
+        What the target looks like, if the task was found out by that, and the line that tells it;
+        a doubtful choice is told by a warning instead.
     """
 
     X: Any
@@ -64,6 +71,9 @@ class TrainingSet:
     readings: Readings = field(default_factory=dict)
     max_categories: int | None = None
     notes: list[str] = field(default_factory=list)
+    task: Task = Task.classification
+    why: str = ""
+    told: str = ""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,55 +128,40 @@ def _read_table(data: Table, options: ReadOptions, wanted: Wanted) -> TrainingSe
     )
     demands = Demands(hints, wanted.impute, wanted.dates, wanted.max_categories)
     survey = survey_of(table.select(features), place, data.delimiter, demands)
-    y, wrong = _labels(table.get_column(target), place, data.name)
-    problems = [*wrong, *survey.problems]
+    context = Context(data.name, place, hints, survey.decimal, data.delimiter)
+    found = read_target(table.get_column(target), wanted.task, context)
+    problems = [*found.problems, *survey.problems]
     names = [column.name for column in survey.columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         problems.append(Problem(f"parts of dates and columns are both called {listed(twice)}"))
     if not names and not problems:
         problems.append(Problem("no column is left to learn from"))
     refuse(data.name, problems)
-    for doubt in survey.doubts:
-        warnings.warn(f"{data.name}, {doubt}", stacklevel=2)
+    for doubt in (*found.doubts, *(f"{data.name}, {doubt}" for doubt in survey.doubts)):
+        warnings.warn(doubt, stacklevel=2)
+    own: Readings = {} if found.reading is None else {target: found.reading}
     return TrainingSet(
         pl.DataFrame(survey.columns),
-        y,
+        found.y,
         [name for name in names if name not in set(survey.texts)],
         survey.texts,
-        readings=survey.readings,
+        readings=survey.readings | own,
         max_categories=wanted.max_categories,
-        notes=[f"{data.name}: {note}" for note in survey.notes],
+        notes=[*found.notes, *(f"{data.name}: {note}" for note in survey.notes)],
+        task=found.task,
+        why=found.why,
+        told=found.told,
     )
 
 
-def _place_in(blocks: list[TableBlock], row: int) -> str:
-    """Where a row of the whole table is."""
+def _place_in(blocks: Sequence[TableBlock | MatrixBlock], row: int) -> str:
+    """Where a row of the whole file is."""
     for block in blocks:
-        if row < block.frame.height:
+        rows = block.frame.height if isinstance(block, TableBlock) else block.X.shape[0]
+        if row < rows:
             return block.place(row)
-        row -= block.frame.height
+        row -= rows
     raise IndexError(row)
-
-
-def _labels(
-    values: pl.Series, place: Callable[[int], str], file: str
-) -> tuple[npt.NDArray[Any], list[Problem]]:
-    """The labels, and all that is wrong with them."""
-    target = values.name
-    missing = as_texts(values).is_null()
-    problems, y = [], np.empty(0)
-    if count := int(missing.sum()):
-        number = "the label is" if count == 1 else f"{count} of {len(values)} labels are"
-        where = first_place(missing, place)
-        advice = "fill it in, or remove the row"
-        problems.append(Problem(f"{number} missing", advice, where, target))
-    if count < len(values):
-        try:
-            y = training_labels(values.filter(~missing), file, target)
-            _refuse_one_class(y, file, target)
-        except DataError as error:
-            problems.append(error.problem)
-    return y, problems
 
 
 def _refuse_unknown_names(data: Table, wanted: Wanted) -> None:
@@ -219,7 +214,8 @@ def _read_matrix(data: Matrix, wanted: Wanted) -> TrainingSet:
         raise typer.BadParameter(what)
     rows, labels = [], []
     column = wanted.target or "y"
-    for block in data.blocks():
+    blocks = list(data.blocks())
+    for block in blocks:
         values = labels_of_block(block, data.name, column)
         refuse_missing_labels(values, block.place, data.name, column)
         refuse_entries(block.X, block.place, data.name, may_miss=wanted.impute)
@@ -230,15 +226,32 @@ def _read_matrix(data: Matrix, wanted: Wanted) -> TrainingSet:
         raise DataError(data.name, "there are no rows")
     if X.shape[0] != len(values):
         raise DataError(data.name, f"{X.shape[0]} rows in X, but {len(values)} labels")
-    y = training_labels(values, data.name, column)
-    _refuse_one_class(y, data.name, column)
+    found = read_target(values, wanted.task, Context(data.name, partial(_place_in, blocks)))
+    refuse(data.name, found.problems)
+    for doubt in found.doubts:
+        warnings.warn(doubt, stacklevel=2)
+    learned = partial(_without_texts, found)
     if data.feature_names is None or data.sparse:
-        return TrainingSet(X, y, [], [])
+        return learned(X, [])
     if len(data.feature_names) != X.shape[1]:
         what = f"{len(data.feature_names)} feature_names for {X.shape[1]} columns of X"
         raise DataError(data.name, what)
     frame = pl.DataFrame(X.astype(np.float64), schema=data.feature_names)
-    return TrainingSet(frame, y, data.feature_names, [])
+    return learned(frame, data.feature_names)
+
+
+def _without_texts(target: Target, X: Any, numbers: list[str]) -> TrainingSet:
+    """What a file of numbers only holds."""
+    return TrainingSet(
+        X,
+        target.y,
+        numbers,
+        [],
+        notes=target.notes,
+        task=target.task,
+        why=target.why,
+        told=target.told,
+    )
 
 
 def labels_of_block(block: MatrixBlock, file: str, column: str) -> pl.Series:
@@ -279,10 +292,3 @@ def _stack(rows: list[Any]) -> Any:
     for block in rows:
         block.resize(block.shape[0], width)
     return sp.csr_matrix(sp.vstack(rows, format="csr"))
-
-
-def _refuse_one_class(y: npt.NDArray[Any], file: str, column: str) -> None:
-    classes = np.unique(y)
-    if classes.size < 2:
-        what = f"all labels are {classes[0].item()!r}: two classes are needed"
-        raise DataError(file, what, column=column)

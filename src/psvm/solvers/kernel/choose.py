@@ -91,8 +91,8 @@ def solve_kernel(
             alpha,
             float32,
             rounds=_FEW_ROUNDS if small else -1,
-            steps=FEW_STEPS * problem.y.size if few_features else -1,
-            impatient=problem.y.size <= RESCUE,
+            steps=FEW_STEPS * problem.n_kernel_rows if few_features else -1,
+            impatient=problem.n_variables <= RESCUE,
             share=_FIRST_SHARE,
         )
     if float32:
@@ -100,7 +100,7 @@ def solve_kernel(
     if solve.over(best):
         return solve.closed(best)
     stuck = best.certificate.gap > tol and best.status is Status.STALLED
-    stuck = stuck and problem.y.size <= RESCUE
+    stuck = stuck and problem.n_variables <= RESCUE
     if small or stuck or (few_features and best.certificate.gap > tol):
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):
@@ -125,15 +125,15 @@ class _KernelSolve:
         """Whether this is a linear kernel with so few features that w is the better unknown."""
         if not self.kernel.kernel.facts.is_product:
             return False
-        n, d = self.problem.y.size, self.kernel.X.shape[1]
+        n, d = self.problem.n_kernel_rows, self.kernel.X.shape[1]
         return d < n and n * float(d) ** 2 <= _FEW_OPERATIONS
 
     @property
     def newton_first(self) -> bool:
         """Whether pair steps are not worth a try."""
-        problem, whole = self.problem, self.kernel.size
-        easy = whole <= SMALL or (problem.y.size < whole and problem.y.size <= RESCUE)
-        return self.few_features and (problem.hard_margin or not easy)
+        own, whole = self.problem.n_kernel_rows, self.kernel.size
+        easy = whole <= SMALL or (own < whole and own <= RESCUE)
+        return self.few_features and (self.problem.hard_margin or not easy)
 
     @property
     def pause(self) -> Callable[[], None] | None:
@@ -234,19 +234,16 @@ class _KernelSolve:
     def decision(self, alpha: Array, rows: npt.NDArray[np.bool_] | None = None) -> Array:
         """Decision values in float64, of all rows of the problem or some of them."""
         problem, shared = self.problem, self.problem.kernel_row
-        dual = problem.y * alpha
-        if shared is None:
-            return self.kernel.decision(problem.segments, dual, self.threads, rows, self.pause)
-        wanted = shared if rows is None else shared[rows]
-        summed = np.zeros(self.kernel.columns(problem.segments).size)
-        np.add.at(summed, shared, dual)
-        asked = np.zeros(summed.size, dtype=np.bool_)
-        asked[wanted] = True
-        values = np.empty(summed.size)
-        values[asked] = self.kernel.decision(
-            problem.segments, summed, self.threads, asked, self.pause
-        )
-        return np.asarray(values[wanted])
+        dual, asked = problem.summed(problem.y * alpha), rows
+        if shared is not None and rows is not None:
+            asked = np.zeros(dual.size, dtype=np.bool_)
+            asked[shared[rows]] = True
+        found = self.kernel.decision(problem.segments, dual, self.threads, asked, self.pause)
+        if shared is None or asked is None:
+            return np.asarray(problem.of_rows(found))
+        values = np.empty(dual.size)
+        values[asked] = found
+        return np.asarray(values[shared[rows]])
 
     def certified(self, found: Candidate) -> Solution:
         """Certify what a stage found, from decision values in float64, if there is time for these.
@@ -270,7 +267,7 @@ class _KernelSolve:
         largest error that the recomputed rows show, the rows farthest out among them.
         """
         problem = self.problem
-        few = problem.y.size * np.count_nonzero(found.alpha) <= _FEW_ENTRIES
+        few = problem.n_kernel_rows * np.count_nonzero(found.alpha) <= _FEW_ENTRIES
         if few or self.kernel.is_at_hand or problem.hard_margin:
             return self.decision(found.alpha)
         intercept = 0.0
@@ -283,6 +280,7 @@ class _KernelSolve:
         far = min(_FAR_OUT, 1 + decision.size // 100)
         asked |= problem.of_rows(self.kernel.errors.farthest(problem.segments, far))
         while asked.any():
+            asked = problem.sharing_with(asked)
             exact = self.decision(found.alpha, rows=asked)
             error = np.maximum(error, np.max(np.abs(exact - decision[asked])))
             decision[asked] = exact

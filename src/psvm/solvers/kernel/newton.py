@@ -108,9 +108,20 @@ class _Judge:
         """Relative gap of a feasible alpha; it is remembered if it is the best."""
         decision = self.features.of_rows(self.problem, alpha)
         certificate = certify(self.problem, alpha, decision)
-        if certificate.gap < self.certificate.gap:
+        gap = _gap_of(certificate)
+        if gap < self.smallest:
             self.alpha, self.decision, self.certificate = alpha, decision, certificate
-        return certificate.gap
+        return gap
+
+    @property
+    def smallest(self) -> float:
+        """The smallest gap so far."""
+        return _gap_of(self.certificate)
+
+
+def _gap_of(certificate: Certificate) -> float:
+    """The relative gap; infinite where numbers out of range leave none."""
+    return np.inf if np.isnan(certificate.gap) else certificate.gap
 
 
 @dataclass(frozen=True)
@@ -122,7 +133,7 @@ class _KeptByRows:
 
     @property
     def smallest(self) -> float:
-        return self.judge.certificate.gap
+        return self.judge.smallest
 
     def __call__(self) -> float:
         return self.judge.gap_of(self.passes.best_alpha(0))
@@ -158,6 +169,18 @@ def solve_proximal_newton(
 
     With ``polish`` the iteration goes on to the last digits. The best certified alpha is returned.
     """
+    place = problem.kernel_row
+    if place is not None and np.any(place[1:] < place[:-1]):
+        # The passes over features want rows in the order of these.
+        order = np.argsort(place, kind="stable")
+        begun = replace(
+            start, gather_alpha=lambda: start.alpha[order], decision=start.decision[order]
+        )
+        found = solve_proximal_newton(
+            problem.in_order(order), features, begun, stage, polish=polish, threads=threads
+        )
+        back = np.argsort(order)
+        return replace(found, alpha=found.alpha[back], decision=found.decision[back])
     alpha = start.alpha
     judge = _Judge(problem, features, alpha, start.decision, start.certificate)
     rows = [features.rows]

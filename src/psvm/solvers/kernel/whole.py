@@ -58,7 +58,7 @@ def are_small(problems: Sequence[KernelProblem], kernel: TrainingKernel) -> bool
     is_product = kernel.kernel.facts.is_product
     if len(problems) == 1 and kernel.size > SMALL and is_product and _is_thin(kernel, kernel.size):
         return False
-    return max(problem.y.size for problem in problems) <= WHOLE
+    return max(problem.n_variables for problem in problems) <= WHOLE
 
 
 def solve_whole(
@@ -73,9 +73,10 @@ def solve_whole(
     shared, definite = problems[0], kernel.kernel.definite
     small = kernel.size <= SMALL
     sizes = np.array([problem.y.size for problem in problems], dtype=np.int64)
+    widths = [problem.n_variables for problem in problems]
     steps = _MOST_STEPS if small else -1
-    if _is_thin(kernel, int(sizes.max())):
-        steps = int(np.clip(_THIN_STEPS / float(sizes.max()) ** 2, FEW_STEPS, _MOST_STEPS))
+    if _is_thin(kernel, max(widths)):
+        steps = int(np.clip(_THIN_STEPS / float(max(widths)) ** 2, FEW_STEPS, _MOST_STEPS))
     effort = budget.max_effort
     found = _core.solve_whole_problems(
         kernel.computed64,
@@ -99,7 +100,7 @@ def solve_whole(
         error_of_unit=kernel.errors.of_unit,
         largest_entry=kernel.errors.most,
         on_round=None if on_round is None else _told(on_round, shared.loss.p),
-        threads=kernel.threads if float(np.sum(sizes**2)) > _MANY_ENTRIES else 1,
+        threads=kernel.threads if sum(width**2 for width in widths) > _MANY_ENTRIES else 1,
         cancel=cancel,
     )
     indefinite = found["indefinite"] != 0

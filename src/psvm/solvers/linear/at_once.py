@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm import _core
-from psvm.mathematics.certificate import Certificate
+from psvm.mathematics.certificate import Certificate, dot
 from psvm.mathematics.problem import LinearProblems
 from psvm.mathematics.rounding import power_error
 from psvm.rows.blocks import ArrayBlocks
@@ -41,7 +41,7 @@ def worth_solving_at_once(rows: Sequence[Any], problems: LinearProblems) -> bool
     if not isinstance(rows, ArrayBlocks) or not rows.in_memory or len(rows) != 1:
         return False
     n, d = rows.X.shape
-    if d > MAX_FACTORED or problems.feature_row is not None or problems.hard_margin:
+    if d > MAX_FACTORED or problems.hard_margin:
         return False
     entries = rows.X.nnz / n if sp.issparse(rows.X) else float(d)
     return not sample_pays(problems, n, d, entries)
@@ -70,6 +70,7 @@ def solve_at_once(
         problems.cost,
         np.ascontiguousarray(problems.signs),
         problems.target,
+        None if problems.feature_row is None else problems.feature_row.astype(np.int32),
         problems.loss.p,
         problems.fit_intercept,
         exact,
@@ -94,13 +95,13 @@ def solve_at_once(
         *(solved[name] for name in ("w", "proof", "b", "status", "n_iter", "history")), strict=True
     )
     for t, (w, proof, b, ended, n_iter, history) in enumerate(everything):
-        certificate = pair_certificate(proof, b)
+        certificate = pair_certificate(proof, w, b)
         status = proved_status(Status[ended], certificate, budget.tol)
         own = slice(starts[t], starts[t + 1])
         rows, alpha = solved["rows"][own], solved["alpha"][own]
         solutions.append(
             Solution(
-                partial(_everywhere, rows, alpha, n),
+                partial(_everywhere, rows, alpha, problems.codes.size),
                 certificate,
                 status,
                 max(n_iter, 1),
@@ -113,10 +114,13 @@ def solve_at_once(
     return solutions
 
 
-def pair_certificate(proof: tuple[float, float, float, float, float], b: float) -> Certificate:
+def pair_certificate(
+    proof: tuple[float, float, float, float, float], w: Array, b: float
+) -> Certificate:
     """What C++ has proved of coefficients and an alpha of their own, as a certificate."""
     primal, dual, measured, gap, stretch = proof
-    return Certificate(primal, dual, gap, b * stretch, stretch, measured)
+    squared_norm = dot(w, w) * stretch**2
+    return Certificate(primal, dual, gap, b * stretch, stretch, measured, squared_norm=squared_norm)
 
 
 def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:

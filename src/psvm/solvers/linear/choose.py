@@ -39,6 +39,7 @@ from psvm.solvers.linear.at_once import solve_at_once, worth_solving_at_once
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 from psvm.solvers.linear.few_rows import solve_by_rows, worth_coordinates_of_rows
+from psvm.solvers.linear.hard_tube import is_hard_tube, solve_hard_tube
 from psvm.solvers.linear.newton import ROUNDING
 from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.proof import proof_of_pair
@@ -110,6 +111,11 @@ def solve_linear(
         starts = [None if s is None else replace(s, w=s.w[used]) for s in starts]
     if not problems.fit_intercept:
         starts = [None if s is None else replace(s, b=0.0) for s in starts]
+    if is_hard_tube(problems):
+        (start,) = starts
+        again = partial(solve_linear, solver=solver, threads=threads, in_order=in_order)
+        one = solve_hard_tube(rows, problems, start, budget, on_round, again, threads=threads)
+        return _everywhere([one], used)
     if solver == "auto" and all(start is None for start in starts):
         cold = _solve_small(rows, problems, budget, on_round, threads=1 if in_order else threads)
         if cold is not None:
@@ -159,7 +165,7 @@ def _solve_small(
 
 
 def _recertified(
-    rows: Sequence[Any],
+    rows: ArrayBlocks,
     problems: LinearProblems,
     budget: Budget,
     found: Sequence[Solution],
@@ -174,7 +180,7 @@ def _recertified(
         proof = one.certificate
         ends[t] = BestPair(one.w, proof.intercept, proof.primal, proof.dual, one.status)
         ledgers.append(Ledger(budget, t, records=one.history))
-    return _certified(passes, ends, ledgers, small=problems.codes.size <= SMALL)
+    return _certified(passes, ends, ledgers, small=rows.X.shape[0] <= SMALL)
 
 
 def _everywhere(solutions: list[Solution], used: npt.NDArray[np.bool_] | None) -> list[Solution]:
@@ -283,7 +289,8 @@ def _certified(
 
 def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
     problems, chosen = passes.problems, passes.taking_part(t)
-    decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])[chosen]
+    decision = np.concatenate([np.asarray(block @ end.w) for block in passes.rows])
+    decision = problems.of_rows(decision)[chosen]
     if not np.isfinite(decision).all():
         return end.b
     return best_intercept(problems.rows_of(t, chosen), decision)

@@ -42,8 +42,8 @@ def worth_coordinates_of_rows(
         return False
     n, d = rows.X.shape
     few = n <= _ROWS_PER_FEATURE * d and d >= _MANY_FEATURES
-    plain = problems.feature_row is None and not problems.hard_margin
-    return few and plain and (n <= SMALL or (d <= MAX_FACTORED and not sp.issparse(rows.X)))
+    soft = not problems.hard_margin
+    return few and soft and (n <= SMALL or (d <= MAX_FACTORED and not sp.issparse(rows.X)))
 
 
 def solve_by_rows(

@@ -41,7 +41,9 @@ class Pass:
 
     ``direction`` and ``b`` are the coefficients of a product with the rows (kinds "begin", "move",
     "certify", "curve"), ``step`` goes along the last direction (kinds "settle", "probe").
-    ``centre`` says how the centre is set first: "keep", "alpha", "half_cost", "slack", "zero".
+    ``centre`` says how the centre is set first: "keep", "alpha", "half_cost", "slack", "zero"; with
+    "band", at p = 1, alpha goes from 0 to its cost where the margin is within ``1 / sigma`` below
+    the goal or above it, and W > 0 there.
     With ``delta``, images are those of the change of alpha.
     """
 
@@ -240,13 +242,7 @@ class BlockPasses:
                 gram = core.gram(share, self.shift, self.threads, self.cancel)
                 answers[t] = gram[:, : gram.shape[0]]
             elif isinstance(order, Active):
-                active = np.flatnonzero(share.weight)
-                chosen = active if share.rows is None else share.rows[active]
-                chosen = chosen if share.feature_row is None else share.feature_row[chosen]
-                known = self.inner_products
-                known = None if known is None else known[np.ix_(chosen, chosen)]
-                part = ActiveRows(block[chosen], share.weight[active], known)
-                answers[t] = [part] * bool(active.size)
+                answers[t] = self._active_rows(block, share)
             elif isinstance(order, Squares):
                 answers[t] = core.squares(share)
             else:
@@ -258,6 +254,21 @@ class BlockPasses:
                 sums["linearised"] = DualSums(**sums["linearised"])
                 answers[t] = Sums(**sums)
         return answers
+
+    def _active_rows(self, block: Any, share: Any) -> list[ActiveRows]:
+        """The rows with W > 0; those on the same features are one."""
+        active = np.flatnonzero(share.weight)
+        if not active.size:
+            return []
+        weight = share.weight[active]
+        chosen = active if share.rows is None else share.rows[active]
+        if share.feature_row is not None:
+            chosen = share.feature_row[chosen]
+            first = np.flatnonzero(np.diff(chosen, prepend=-1))
+            chosen, weight = chosen[first], np.add.reduceat(weight, first)
+        known = self.inner_products
+        known = None if known is None else known[np.ix_(chosen, chosen)]
+        return [ActiveRows(block[chosen], weight, known)]
 
     def _core_order(self, share: Any, order: Pass) -> Any:
         hard = self.problems.hard_margin

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from psvm import _core
 from psvm.mathematics.certificate import Certificate
+from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import Terms
-from psvm.mathematics.rounding import power_error
+from psvm.mathematics.rounding import UNIT, power_error
 from psvm.solvers.linear.at_once import pair_certificate
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.passes import Sums
+
+
+def proof_inside(end: BestPair, sums: Sums, terms: Terms, count: int) -> Certificate:
+    """The same where targets allow no slack: P is infinite unless no row has any, for certain."""
+    if sums.smallest_margin - 1.0 < 2.0 * sums.margin_error + 8.0 * UNIT:
+        return Certificate(np.inf, 0.0, np.inf, end.b)
+    # Without slack nothing is lost, and the terms are those of alpha alone.
+    return proof_of_pair(end, sums, replace(terms, loss=PNormHinge(1.0), hard_margin=False), count)
 
 
 def proof_of_pair(end: BestPair, sums: Sums, terms: Terms, count: int) -> Certificate:
@@ -39,4 +50,4 @@ def proof_of_pair(end: BestPair, sums: Sums, terms: Terms, count: int) -> Certif
         terms.hard_margin,
         power_error(terms.p),
     )
-    return pair_certificate(proof, end.b)
+    return pair_certificate(proof, end.w, end.b)

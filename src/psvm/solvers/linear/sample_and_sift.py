@@ -1,10 +1,14 @@
 """The linear Newton method on many rows: from the solution of a sample; at p = 1 by sifting.
 
 A random sample of n_s rows, its cost raised by n / n_s, has a solution within some
-``delta = sqrt((d + 1) / n_s)`` of the whole one. For p > 1 the iteration begins there. At p = 1
-only rows near the margin matter: those further from it than ``8 delta`` keep alpha at 0 or at their
-cost, and the rest is solved alone. The dual value of such an alpha is one of the whole problem, so
-a single pass over all rows tells whether the guess was right.
+``delta = sqrt((d + 1) / n_s)`` of the whole one, in units of the margin. For p > 1 the iteration
+begins there. At p = 1 only rows near the margin matter: those further from it than ``8 delta`` keep
+alpha at 0 or at their cost, and the rest is solved alone. The dual value of such an alpha is one of
+the whole problem, so a single pass over all rows tells whether the guess was right.
+
+With targets the unit is that of the residuals: the one in which a share of ``8 delta`` of the rows
+is that near the margin, as it is the share of rows on one side of it that a sample tells to some
+delta.
 """
 
 from __future__ import annotations
@@ -44,6 +48,8 @@ _ROWS_PER_FEATURE, _ENTRIES = 400, 5e5
 # (1e-3 and 1e-5: alike).
 _SHARE, _SAMPLED_PER_FEATURE, _SAMPLED_PER_CLASS = 1 / 8, 100, 500
 SAMPLE_TOL = 1e-4
+# Rows whose costs are looked at, with targets.
+_LOOKED_AT = 200_000
 # Sifting at p = 1: width of the band in units of delta (4: a tenth less time, but closer to missing
 # rows; 16: a fifth more), the largest share of rows in it (0.2: 12 % more, 0.8: 5 % more), attempts
 # (1: 5 % more, 4: alike).
@@ -120,9 +126,9 @@ class _Newton:
         begins |= self.warm({t: s for t, s in starts.items() if isinstance(s, LinearStart)})
         done: dict[int, BestPair] = {}
         if cold and self.many_rows:
-            sampled, delta = self.sampled(cold)
+            sampled, deltas = self.sampled(cold)
             if self.problems.loss.p == 1.0:
-                done, sampled = self.sift(sampled, delta)
+                done, sampled = self.sift(sampled, deltas)
             begins |= sampled
         else:
             nothing = np.zeros(self.summary.features)
@@ -156,10 +162,14 @@ class _Newton:
         if t not in self.costs:
             present = self.passes.taking_part(t)
             cost, goals = self.problems.cost[present], self.problems.goals(t)
-            lost = cost  # where all goals are 1
+            # With targets by a look at some rows: P at 0 only tells where not to begin.
+            step = 1
             if isinstance(goals, np.ndarray):
-                lost = self.problems.loss.value(goals[present], cost)
-            self.costs[t] = float(np.median(cost)), float(lost.sum())
+                step = 1 + 2 * (cost.size // _LOOKED_AT)  # odd: both sides of a tube
+                lost = self.problems.loss.value(goals[present][::step], cost[::step])
+            else:
+                lost = cost  # where all goals are 1
+            self.costs[t] = float(np.median(cost[::step])), float(step * lost.sum())
         return self.costs[t]
 
     # --- warm ------------------------------------------------------------------------------------
@@ -201,13 +211,13 @@ class _Newton:
         given = self.summary
         return sample_pays(self.problems, given.rows, given.features, given.entries)
 
-    def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], float]:
-        """Begin at the solutions of a sample; also the distance they are to be trusted to."""
+    def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], dict[int, float]]:
+        """Begin at the solutions of a sample; also the distances they are to be trusted to."""
         n, d = self.summary.rows, self.summary.features
         chosen, factor = self.sample_rows(sample_size(n, d))
-        problems = self.problems.among(chosen)
+        problems, places = self.problems.among(chosen)
         problems = replace(problems, cost=problems.cost * factor[problems.codes])
-        rows = [gather(self.passes.rows, self.problems.features_of(chosen))]
+        rows = [gather(self.passes.rows, places)]
         summary = summarise(rows, centred=problems.fit_intercept)
         passes = BlockPasses(
             rows, problems, numbers, self.passes.threads, summary.shift, self.passes.cancel
@@ -216,23 +226,28 @@ class _Newton:
             t: self.stages[t].ledger.aside(max(SAMPLE_TOL, self.stages[t].tol)) for t in numbers
         }
         ends = _Newton(passes, summary, stages).solve(dict.fromkeys(numbers))
-        delta = float(np.sqrt((d + 1) / chosen.size))
-        begins = {}
+        delta = float(np.sqrt((d + 1) / places.size))
+        begins, deltas, p = {}, {}, problems.loss.p
         for t, end in ends.items():
-            if problems.loss.p >= 2.0:
+            if p >= 2.0:
                 begins[t] = Begin(end.w, end.b)
-            else:
-                sigma = self.cost_of(t)[0] / delta
-                begins[t] = Begin(end.w, end.b, "slack", sigma)
-        return begins, delta
+                continue
+            unit = margin_unit(problems, t, rows[0] @ end.w + end.b, BAND * delta)
+            deltas[t] = delta * unit
+            # alpha is of the size of cost * unit^(p-1), and off by delta of it.
+            sigma = self.cost_of(t)[0] * unit ** (p - 2.0) / delta
+            begins[t] = Begin(end.w, end.b, "slack", sigma)
+        return begins, deltas
 
     def sample_rows(self, size: float) -> tuple[npt.NDArray[np.intp], Array]:
         """Rows of a sample with its share of every class, and the factor of each class's cost."""
         present = self.problems.cost > 0.0
         codes = self.problems.codes
         counts = np.bincount(codes[present], minlength=self.problems.signs.shape[1])
-        share = sample_shares(counts, size)
-        lot = np.random.default_rng(0).random(codes.size, dtype=np.float32)
+        share = sample_shares(counts, size * codes.size / self.summary.rows)
+        # Rows on the same features are chosen together.
+        lot = np.random.default_rng(0).random(self.summary.rows, dtype=np.float32)
+        lot = self.problems.of_rows(lot)
         chosen = np.flatnonzero((lot < share.astype(np.float32)[codes]) & present)
         found = np.bincount(codes[chosen], minlength=counts.size)
         return chosen, counts / np.maximum(found, 1)
@@ -240,21 +255,21 @@ class _Newton:
     # --- sifting ---------------------------------------------------------------------------------
 
     def sift(
-        self, begins: dict[int, Begin], delta: float
+        self, begins: dict[int, Begin], deltas: Mapping[int, float]
     ) -> tuple[dict[int, BestPair], dict[int, Begin]]:
         """Solve the rows near the margin alone, as long as that goes well.
 
-        Returns where they ended, and where the whole method should begin for those not done.
+        ``deltas`` are the distances to which the starts are to be trusted. Returns where they
+        ended, and where the whole method should begin for those not done.
         """
         ends = {t: BestPair(begin.w, begin.b, np.inf, 0.0) for t, begin in begins.items()}
         for t in begins:
             self.passes.set_best(t, np.zeros(self.problems.codes.size))
         left, rest = dict(begins), dict[int, Begin]()
         for attempt in range(ATTEMPTS + 1):
-            band = BAND * delta * 2.0**attempt
-            sums = self.at_band(left, band)
+            sums = self.at_band(left, {t: BAND * deltas[t] * 2.0**attempt for t in left})
             for t, begin in list(left.items()):
-                best = ends[t]
+                best, delta = ends[t], deltas[t]
                 if self.judged(t, best, begin, sums[t]):
                     del left[t]
                 elif attempt == ATTEMPTS or sums[t].active > LARGEST_BAND * self.passes.count(t):
@@ -271,13 +286,12 @@ class _Newton:
                 break
         return ends, rest
 
-    def at_band(self, begins: dict[int, Begin], band: float) -> dict[int, Sums]:
-        """Margins at the given points, with alpha going from 0 to its cost across the band."""
+    def at_band(self, begins: dict[int, Begin], bands: Mapping[int, float]) -> dict[int, Sums]:
+        """Margins at the given points, with alpha going from 0 to its cost across the bands."""
         orders = {}
         for t, begin in begins.items():
-            sigma = self.cost_of(t)[0] / (2.0 * band)
             direction = np.ascontiguousarray(begin.w)
-            orders[t] = Pass("begin", sigma, direction, begin.b, centre="half_cost")
+            orders[t] = Pass("begin", 1.0 / bands[t], direction, begin.b, centre="band")
         return self.passes.answer(orders)
 
     def judged(self, t: int, best: BestPair, begin: Begin, sums: Sums) -> bool:
@@ -297,16 +311,17 @@ class _Newton:
     def solve_band(self, t: int, best: BestPair, sums: Sums, delta: float) -> Begin:
         """Solve the rows strictly inside the band; the others keep their alpha."""
         inside = self.passes.active_rows(t)
-        problems = self.problems.among(inside)
+        problems, places = self.problems.among(inside)
         alpha = self.passes.present_alpha(t)
         y = problems.signs[t][problems.codes]
-        rows = [gather(self.passes.rows, self.problems.features_of(inside))]
+        rows = [gather(self.passes.rows, places)]
         passes = BlockPasses(
             rows, problems, [t], self.passes.threads, self.summary.shift, self.passes.cancel
         )
         # What the rows outside contribute: everything less the rows inside.
         signed = y * alpha[inside]
-        image = sums.dual.image[1] - sums.dual.image[0] - rows[0].T @ signed
+        inner = rows[0].T @ problems.summed(signed, places.size)
+        image = sums.dual.image[1] - sums.dual.image[0] - inner
         balance = float(sums.dual.alpha[1] - sums.dual.alpha[0] - signed.sum())
         fixed = np.append(image - balance * self.shift, balance)
         fixed_total = float(sums.dual.linear.sum() - (problems.goals(t) * alpha[inside]).sum())
@@ -325,6 +340,19 @@ class _Newton:
             self.passes.set_best(t, alpha)
             best.dual = found.dual
         return Begin(found.w, found.b)
+
+
+def margin_unit(problems: LinearProblems, t: int, decision: Array, band: float) -> float:
+    """What a band is to be multiplied by to hold that share of the rows of a problem; 1 of classes.
+
+    ``decision`` is ``<w, x> + b`` of the rows of features.
+    """
+    if problems.target is None:
+        return 1.0
+    off = np.abs(problems.rows_of(t).shortfall(problems.of_rows(decision)))
+    off = off[problems.cost > 0.0]
+    place = min(int(min(band, 0.5) * off.size), off.size - 1)
+    return max(float(np.partition(off, place)[place]), 1e-12 * float(off.max())) / band or 1.0
 
 
 def gather(rows: Sequence[Any], chosen: npt.NDArray[np.intp]) -> Any:

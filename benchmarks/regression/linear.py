@@ -1,0 +1,199 @@
+"""LinearPSVR beside LinearSVR: ``python -m benchmarks.regression.linear``.
+
+Synthetic rows (``--rows``, of 30 features) and the tables of ``regression`` in the data folder, for
+p = 1 and 2 with epsilon 0 and 0.1 and several C, both at their defaults; then the other p beside
+p = 1. The referee (``referee``) recomputes P, with the best intercept for LinearSVR, which
+penalises its own. Results go to ``results/regression_linear.json`` and ``.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from sklearn.svm import LinearSVR
+
+from benchmarks import environment
+from benchmarks.regression.referee import Loss, judge_linear
+from benchmarks.regression.sets import RegressionSet, synthetic, tables
+from benchmarks.regression.turns import Turns, take_turns
+from benchmarks.run import RESULTS
+from benchmarks.tables import Record, environment_lines, geometric_mean, table, times, write_json
+
+NAME = "regression_linear"
+OTHER_PS = (1.25, 1.5, 2.0, 3.0)
+COSTS, TUBES = (0.1, 1.0, 10.0), (0.0, 0.1)
+CLOSE = 1e-4  # how far above the rival's P ours may be, relative to it
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--only", nargs="+", default=[""], help="tables with one of these words")
+    parser.add_argument("--no-tables", action="store_true")
+    parser.add_argument("--threads", type=int, help="of LinearPSVR; all by default")
+    parser.add_argument("--name", default=NAME)
+    options = parser.parse_args(arguments)
+    threads = options.threads or environment.usable_cpus()
+    described = environment.describe(threads, ("psvm", "scikit-learn"))
+    described["command"] = "python -m benchmarks.regression.linear"
+    records: list[Record] = []
+    results = {"suite": NAME, "environment": described, "records": records}
+    for data in _sets(options):
+        for record in chain(duels(data, threads), exponents(data, threads)):
+            print(line(record), flush=True)
+            records.append(record)
+            write_json(results, RESULTS / f"{options.name}.json")
+    (RESULTS / f"{options.name}.md").write_text("\n".join(page(results)), encoding="utf-8")
+    return 0
+
+
+def _sets(options: argparse.Namespace) -> Iterator[RegressionSet]:
+    if not options.no_tables:
+        yield from tables(tuple(options.only))
+    for rows in options.rows:
+        yield synthetic(rows, 30)
+
+
+def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
+    """LinearPSVR and LinearSVR on the problems that both solve."""
+    from psvm import LinearPSVR
+
+    X, y = data.X, data.y
+    large = y.size >= 500_000
+    for p, name in ((1.0, "epsilon_insensitive"), (2.0, "squared_epsilon_insensitive")):
+        for C in (1.0,) if large else COSTS:
+            for epsilon in TUBES:
+                loss = Loss(p, C, epsilon)
+                theirs = LinearSVR(C=C, epsilon=epsilon, loss=name, dual="auto", random_state=0)
+                ours = LinearPSVR(p, C=C, epsilon=epsilon, n_jobs=threads)
+                # Quantile 0.5: both sides cost 2 * 0.5 * C = C.
+                turns = take_turns(
+                    {"ours": partial(ours.fit, X, y), "rival": partial(theirs.fit, X, y)}
+                )
+                yield record_of(data, "LinearSVR", loss, turns)
+
+
+def exponents(data: RegressionSet, threads: int) -> Iterator[Record]:
+    """LinearPSVR at other p beside p = 1."""
+    from psvm import LinearPSVR
+
+    for epsilon in TUBES:
+        models = {p: LinearPSVR(p, epsilon=epsilon, n_jobs=threads) for p in (1.0, *OTHER_PS)}
+        turns = take_turns(
+            {str(p): partial(model.fit, data.X, data.y) for p, model in models.items()}
+        )
+        for p in OTHER_PS:
+            both = {"ours": turns[str(p)], "rival": turns["1.0"]}
+            yield record_of(data, "p = 1", Loss(p, 1.0, epsilon), both, judged=False)
+
+
+def record_of(
+    data: RegressionSet, rival: str, loss: Loss, turns: dict[str, Turns], *, judged: bool = True
+) -> Record:
+    """Seconds of both, how many times faster we are, and what the referee says."""
+    ours, theirs = turns["ours"], turns["rival"]
+    record: Record = {
+        "set": data.name,
+        "rows": int(data.y.size),
+        "features": int(data.X.shape[1]),
+        "p": loss.p,
+        "C": loss.C,
+        "epsilon": loss.epsilon,
+        "quantile": loss.quantile,
+        "rival": rival,
+        "seconds": ours.seconds,
+        "rival_seconds": theirs.seconds,
+        "ratio": theirs.seconds[0] / ours.seconds[0],
+        "cpu_ratio": theirs.seconds[1] / ours.seconds[1],
+        "gap": float(ours.model.dual_gap_[0]),
+    }
+    if judged:
+        mine = judge_linear(data.X, data.y, ours.model.coef_, ours.model.intercept_, loss)
+        other = judge_linear(data.X, data.y, theirs.model.coef_, theirs.model.intercept_, loss)
+        record["excess"] = mine.primal / other.primal_best - 1.0
+        record["rival_excess"] = other.primal_best / mine.primal - 1.0
+    return record
+
+
+def line(row: Record) -> str:
+    """For the screen."""
+    excess = f", P {row['excess']:+.1e}" if "excess" in row else ""
+    return (
+        f"{row['set']:24s} {row['rows']:>8} p={row['p']:g} C={row['C']:g} eps={row['epsilon']:g}: "
+        f"{1e3 * row['seconds'][0]:9.2f} ms, "
+        f"{row['rival']} {1e3 * row['rival_seconds'][0]:.2f} ms, {times(row['ratio'])} "
+        f"(cpu {times(row['cpu_ratio'])}){excess}"
+    )
+
+
+def page(results: dict[str, Any]) -> list[str]:
+    """The report."""
+    records = results["records"]
+    against = [row for row in records if row["rival"] == "LinearSVR"]
+    lines = ["# LinearPSVR beside LinearSVR", "", *environment_lines(results["environment"])]
+    lines += [
+        "Ratios are LinearSVR's seconds over LinearPSVR's (above 1: LinearPSVR is faster), the best"
+        " turns of both in the same process; in brackets those of the processor, of all threads. P"
+        " is how far our objective is above LinearSVR's (negative: ours is better), both recomputed"
+        " by the referee, LinearSVR's with the best intercept.",
+        "",
+    ]
+    for p in (1.0, 2.0):
+        rows = [row for row in against if row["p"] == p]
+        if not rows:
+            continue
+        mean = geometric_mean(row["ratio"] for row in rows)
+        of_processor = geometric_mean(row["cpu_ratio"] for row in rows)
+        slower = sum(row["cpu_ratio"] < 1.0 for row in rows)
+        worse = sum(row["excess"] > CLOSE for row in rows)
+        lines += [
+            f"## p = {p:g}",
+            "",
+            f"{len(rows)} problems: {times(mean)} by the clock, {times(of_processor)} by the "
+            f"processor (geometric means), by which slower on {slower}; "
+            f"P more than {CLOSE:g} above LinearSVR's on {worse}.",
+            "",
+            *table(
+                ["set", "rows", "C", "epsilon", "ms", "LinearSVR ms", "ratio", "P"],
+                [
+                    [
+                        row["set"],
+                        str(row["rows"]),
+                        f"{row['C']:g}",
+                        f"{row['epsilon']:g}",
+                        f"{1e3 * row['seconds'][0]:.2f}",
+                        f"{1e3 * row['rival_seconds'][0]:.2f}",
+                        f"{times(row['ratio'])} ({times(row['cpu_ratio'])})",
+                        f"{row['excess']:+.1e}",
+                    ]
+                    for row in rows
+                ],
+            ),
+        ]
+    others = [row for row in records if row["rival"] == "p = 1"]
+    if others:
+        slowdown = {
+            p: [1.0 / row["cpu_ratio"] for row in others if row["p"] == p] for p in OTHER_PS
+        }
+        lines += [
+            "## Other p beside p = 1",
+            "",
+            *table(
+                ["p", "processor seconds over those of p = 1 (geometric mean)", "largest"],
+                [
+                    [f"{p:g}", times(geometric_mean(found)), times(float(np.max(found)))]
+                    for p, found in slowdown.items()
+                ],
+            ),
+        ]
+    return lines
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
