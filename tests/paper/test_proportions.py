@@ -10,9 +10,10 @@ from sklearn.svm import SVR
 
 from psvm import PSVC
 from psvm.paper import claims, proportion_table
-from psvm.paper.rivals import PROPORTION_METHODS, AlterPropSVM, ConvPropSVM, InvCal, MeanMap
+from psvm.paper.rivals import PROPORTION_METHODS, AlterPropSVM, ConvPropSVM, MeanMap
 from psvm.paper.rivals.alter_propsvm import best_labels, labels_of_shares
 from psvm.paper.rivals.conv_propsvm import worst_labels
+from psvm.paper.rivals.invcal import InvCal
 from psvm.paper.rivals.label_proportions import (
     BaggedRows,
     draw_bags,
