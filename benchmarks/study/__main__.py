@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,7 +25,34 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--hours", type=float, default=2.9, help="begin nothing after so long")
     parser.add_argument("--output", type=Path, help="default: benchmarks/results/study.csv")
     parser.add_argument("--plan", action="store_true", help="say what would be run, and end")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="run the tables of --only again beside what was kept, and say what differs",
+    )
     given = parser.parse_args(arguments)
+    if given.check:
+        return _check(given)
+    return _study(given)
+
+
+def _check(given: argparse.Namespace) -> int:
+    """Run again what was kept, elsewhere; 1 if the numbers are others."""
+    kept = given.output or store.RESULTS
+    if not given.only or not kept.exists():
+        print("--check needs --only and results to compare with", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        given.output = Path(folder) / kept.name
+        code = _study(given)
+        differing = store.differences(kept, given.output) if code == 0 else []
+    print(*differing, sep="\n")
+    print(f"{len(differing)} numbers differ from {kept}")
+    return code or int(bool(differing))
+
+
+def _study(given: argparse.Namespace) -> int:
+    """What is asked for and not yet kept."""
 
     rows = sets.n_rows()
     wanted = given.only or (sets.QUICK if given.quick else sorted(rows))

@@ -105,8 +105,8 @@ class Family:
         self.seconds = time.perf_counter() - began
 
     def methods(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Outcome]]:
-        """The wanted methods, one by one."""
-        for p in EXPONENTS:
+        """The wanted methods, one by one; without a p of which the budget let no cell finish."""
+        for p in self._finished():
             name = f"{self.family}-{p:g}"
             if wanted(name):
                 yield name, self._single(rules.best_of(p, self.results), self._share(p) / 2)
@@ -175,8 +175,14 @@ class Family:
             fit.answers, fit.support_share, seconds, fit.predict_seconds, self._chosen(cell)
         )
 
+    def _finished(self) -> list[float]:
+        """The p with a cell to choose."""
+        scored = np.isfinite(self.results["mean_test_score"])
+        ps = np.asarray(self.results["param_p"], dtype=float)
+        return [p for p in EXPONENTS if scored[ps == p].any()]
+
     def _winners(self) -> list[int]:
-        return [rules.best_of(p, self.results) for p in EXPONENTS]
+        return [rules.best_of(p, self.results) for p in self._finished()]
 
     def _by_log_loss(self) -> Outcome:
         winners = self._winners()
@@ -196,7 +202,7 @@ class Family:
             min(1.0, sum(fit.support_share for fit in fits)),
             self.seconds / 2 + sum(fit.fit_seconds for fit in fits),
             sum(fit.predict_seconds for fit in fits),
-            {"p": list(EXPONENTS), **self._about()},
+            {"p": self._finished(), **self._about()},
         )
 
     def _chosen(self, cell: int) -> dict[str, Any]:

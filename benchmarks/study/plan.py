@@ -220,10 +220,14 @@ def run_split(work: Work, table: sets.Table, parts: Split) -> list[str]:
         try:
             machine = Family(family, train, parts.test, n_classes, work.budget(family), seed)
             machine.search()
-            for method, outcome in machine.methods(own.__contains__):
+            for method, outcome in machine.methods(frozenset(own).__contains__):
                 keep(method, outcome)
+                own.remove(method)
                 if method == "kernel-best":
                     kernel_seconds = outcome.fit_seconds
+            failed += [
+                f"{work.dataset} repeat {work.repeat} {name}: no cell in time" for name in own
+            ]
         except Exception as error:
             failed.append(_failure(work, family, error))
     attempt("svc", lambda: rivals.run_svc(of_kernel, parts.test, n_classes, seed))

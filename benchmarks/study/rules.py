@@ -56,7 +56,11 @@ def prior(results: Mapping[str, Any]) -> int:
     the same for both.
     """
     score = first_round(results)
-    leader, known = best(results), best_of(PRIOR_P, results)
+    own = np.asarray(results["param_p"], dtype=float) == PRIOR_P
+    leader = best(results)
+    if not np.isfinite(score[own].mean(axis=1)).any():
+        return leader  # a search that was stopped before it came to the prior
+    known = best_of(PRIOR_P, results)
     gain = score[leader] - score[known]
     error = gain.std(ddof=1) / np.sqrt(len(gain))
     return leader if gain.mean() > error else known

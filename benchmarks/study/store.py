@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 COLUMNS = (
@@ -65,6 +66,26 @@ def read(path: Path) -> pd.DataFrame:
     table = table.drop_duplicates(list(KEY), keep="last").reset_index(drop=True)
     table["chosen"] = [json.loads(text) for text in table["chosen"]]
     return table
+
+
+def differences(kept: Path, again: Path) -> list[str]:
+    """Rows of a rerun that are not what was kept, in words; times may differ.
+
+    ``lightgbm-tuned`` is not compared: how many trials it makes depends on the machine.
+    """
+    first, second = (read(path).set_index(list(KEY)) for path in (kept, again))
+    found = []
+    for key, row in second.iterrows():
+        if key[-1] == "lightgbm-tuned":
+            continue
+        if key not in first.index:
+            found.append(f"{key}: not kept")
+            continue
+        for name in COLUMNS[3:8]:
+            old, new = float(first.loc[key, name]), float(row[name])
+            if not np.isclose(old, new, rtol=1e-4, atol=1e-6, equal_nan=True):
+                found.append(f"{key}: {name} was {old:g} and is {new:g}")
+    return found
 
 
 def finished(path: Path) -> set[tuple[str, int, str]]:

@@ -328,6 +328,39 @@ def test_boosting_is_tuned_within_its_time():
     assert long.chosen["trials"] >= 1
 
 
+def test_a_rerun_is_compared_with_what_was_kept(tmp_path):
+    kept, again = tmp_path / "kept.csv", tmp_path / "again.csv"
+    for path in (kept, again):
+        store.prepare(path)
+    store.append(kept, a_row())
+    store.append(kept, a_row(method="lightgbm-tuned"))
+    store.append(again, a_row(fit_seconds=9.0))
+    store.append(again, a_row(method="lightgbm-tuned", accuracy=0.9))
+    assert store.differences(kept, again) == []
+    store.append(again, a_row(accuracy=0.6))
+    store.append(again, a_row(method="dummy"))
+    first, second = sorted(store.differences(kept, again))
+    assert "('a', 0, 'dummy'): not kept" in first
+    assert "accuracy was 0.5 and is 0.6" in second
+    assert main(["--check"]) == 2
+
+
+def test_a_search_that_was_stopped_has_fewer_methods():
+    parts = split(table(n=120), 0)
+    found = Family("linear", parts.train, parts.test, 2, 60.0, seed=0)
+    found.search()
+    late = np.asarray(found.results["param_p"], dtype=float) > 1.25
+    for name in found.results:
+        if name.endswith("_test_score"):
+            found.results[name] = np.where(late, np.nan, found.results[name])
+    outcomes = dict(found.methods(lambda name: True))
+    assert "linear-1.25" in outcomes
+    assert "linear-2" not in outcomes
+    assert outcomes["linear-average"].chosen["p"] == [1.0, 1.25]
+    assert outcomes["linear-prior"].chosen["p"] in (1.0, 1.25)
+    assert outcomes["linear-best"].chosen["unfinished"] == late.sum()
+
+
 def test_work_after_the_deadline_is_not_begun(tmp_path):
     work = plan.Work("nowhere", 0, ("knn",), 100, tmp_path / "x", deadline=0.0)
     assert work() == ["nowhere repeat 0: not begun, the time is up"]
@@ -353,5 +386,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, capsys):
     lines = before.decode().splitlines()
     path.write_text("\n".join(lines[:2]) + "\n")
     assert main(words) == 0
+    assert main([*words, "--check"]) == 0
+    assert "0 numbers differ" in capsys.readouterr().out
     told = json.loads(store.read(path)["chosen"].map(json.dumps)[1])
     assert told["n_train"] == 240
