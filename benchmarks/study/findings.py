@@ -46,6 +46,8 @@ def spelled(method: str) -> str:
         "log_loss": "p by log loss",
         "average": "the average over p",
     }
+    if rest.startswith("untuned-"):
+        return f"{family}, p = {rest.removeprefix('untuned-')}, untuned"
     return f"{family}, {words.get(rest, f'p = {rest}')}"
 
 
@@ -158,14 +160,16 @@ def edges(rows: pd.DataFrame) -> str:
     chosen = rows[rows["method"] == "kernel-best"]["chosen"]
     if chosen.empty:
         raise statistics.Lacking("the results have no kernel-best")
-    costs = np.array([cell["C"] for cell in chosen])
     ps = np.array([cell["p"] for cell in chosen])
-    low, high = costs <= 0.1 * 1.001, costs >= 100 / 1.001
     counts = ", ".join(f"{p:g} on {100 * np.mean(ps == p):.0f} %" for p in EXPONENTS)
-    return (
-        f"Over {len(chosen)} splits the search chooses p = {counts}; C is the lowest of its grid "
-        f"on {100 * low.mean():.0f} % and the highest on {100 * high.mean():.0f} %."
-    )
+    ends = []
+    for name, size in (("C", 6), ("gamma", 5)):
+        place = np.array([cell[f"{name}_place"] for cell in chosen])
+        ends.append(
+            f"{name} is the lowest of its grid on {100 * np.mean(place == 0):.0f} % and the "
+            f"highest on {100 * np.mean(place == size - 1):.0f} %"
+        )
+    return f"Over {len(chosen)} splits the search chooses p = {counts}; {', '.join(ends)}."
 
 
 def svc_check(rows: pd.DataFrame) -> str:

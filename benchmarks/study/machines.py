@@ -13,6 +13,7 @@ many methods choose it.
 ``kernel-prior``        p = 1.5 unless the best is more than a standard error better
 ``kernel-log_loss``     of the five winners, one per p, the one of least held-out log loss
 ``kernel-average``      the mean of their probabilities
+``kernel-untuned-1.5``  p fixed, C = 1 and gamma = "scale", no search: the default of PSVC
 ======================  ============================================================================
 
 Seconds of a method are those of the part of the search that it needs (by the times of its cells and
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -43,7 +44,9 @@ FAMILIES = {"kernel": "rbf", "linear": "linear"}
 
 def methods_of(family: str) -> list[str]:
     """Names of the methods of a family."""
-    return [f"{family}-{what}" for what in (*(f"{p:g}" for p in EXPONENTS), *CHOICES)]
+    exponents = [f"{p:g}" for p in EXPONENTS]
+    untuned = [f"untuned-{p}" for p in exponents]
+    return [f"{family}-{what}" for what in (*exponents, *CHOICES, *untuned)]
 
 
 class Outcome(NamedTuple):
@@ -91,7 +94,7 @@ class Family:
     n_classes: int
     max_seconds: float
     seed: int
-    fitted: dict[int, Fitted] = field(default_factory=dict)
+    fitted: dict[tuple[Any, ...], Fitted] = field(default_factory=dict)
 
     def search(self) -> None:
         """Score all cells."""
@@ -118,6 +121,10 @@ class Family:
             yield f"{self.family}-log_loss", self._by_log_loss()
         if wanted(f"{self.family}-average"):
             yield f"{self.family}-average", self._average()
+        for p in EXPONENTS:
+            name = f"{self.family}-untuned-{p:g}"
+            if wanted(name):
+                yield name, self._untuned(p)
 
     def _estimator(self, **settings: Any) -> PSVCCV:
         # n_jobs: as many processes as cores are at work already.
@@ -134,10 +141,10 @@ class Family:
         own = np.asarray(self.results["param_p"], dtype=float) == p
         return float(seconds[own].sum() / max(seconds.sum(), 1e-12))
 
-    def _fit(self, cell: int) -> Fitted:
-        """The cell on all training rows, with probabilities; once for all methods."""
-        if cell not in self.fitted:
-            params = self.results["params"][cell]
+    def _fit(self, params: Mapping[str, Any]) -> Fitted:
+        """A machine on all training rows, with probabilities; once for all methods."""
+        key = tuple(sorted(params.items()))
+        if key not in self.fitted:
             widths = {"gammas": [params["gamma"]]} if "gamma" in params else {}
             model = self._estimator(
                 ps=[params["p"]],
@@ -159,21 +166,26 @@ class Family:
                 if hasattr(machine, "support_")
                 else model.cv_results_["mean_n_support"][0] * rules.FOLDS / (rules.FOLDS - 1)
             )
-            self.fitted[cell] = Fitted(
+            self.fitted[key] = Fitted(
                 answers=answers,
                 support_share=float(vectors / len(self.train.y)),
                 fit_seconds=fitted - began,
                 predict_seconds=done - fitted,
                 held_out_log_loss=-float(model.best_score_),
             )
-        return self.fitted[cell]
+        return self.fitted[key]
 
     def _single(self, cell: int, share: float) -> Outcome:
-        fit = self._fit(cell)
+        fit = self._fit(self.results["params"][cell])
         seconds = share * self.seconds + fit.fit_seconds
         return Outcome(
             fit.answers, fit.support_share, seconds, fit.predict_seconds, self._chosen(cell)
         )
+
+    def _untuned(self, p: float) -> Outcome:
+        widths = {"gamma": "scale"} if self.family == "kernel" else {}
+        params = {"p": p, "C": 1.0, **widths}
+        return Outcome(*self._fit(params)[:4], {**params, "n_train": len(self.train.y)})
 
     def _finished(self) -> list[float]:
         """The p with a cell to choose."""
@@ -186,13 +198,13 @@ class Family:
 
     def _by_log_loss(self) -> Outcome:
         winners = self._winners()
-        fits = [self._fit(cell) for cell in winners]
+        fits = [self._fit(self.results["params"][cell]) for cell in winners]
         least = int(np.argmin([fit.held_out_log_loss for fit in fits]))
         seconds = self.seconds / 2 + sum(fit.fit_seconds for fit in fits)
         return self._single(winners[least], 0.5)._replace(fit_seconds=seconds)
 
     def _average(self) -> Outcome:
-        fits = [self._fit(cell) for cell in self._winners()]
+        fits = [self._fit(self.results["params"][cell]) for cell in self._winners()]
         probabilities = np.mean([fit.answers.probabilities for fit in fits], axis=0)
         labels = np.argmax(probabilities, axis=1)
         scores = probabilities[:, 1] if self.n_classes == 2 else None
@@ -206,7 +218,14 @@ class Family:
         )
 
     def _chosen(self, cell: int) -> dict[str, Any]:
-        return {**self.results["params"][cell], **self._about()}
+        """Its parameters, and the places of C and gamma in their grids, from 0 on."""
+        params = self.results["params"][cell]
+        places = {
+            f"{name}_place": int(np.searchsorted(np.unique(self.results[f"param_{name}"]), value))
+            for name, value in params.items()
+            if name != "p"
+        }
+        return {**params, **places, **self._about()}
 
     def _about(self) -> dict[str, Any]:
         unfinished = int(np.isnan(self.results["mean_test_score"]).sum())

@@ -104,7 +104,7 @@ class Work:
 
 
 def chosen_methods(asked: Sequence[str] | None) -> list[str]:
-    """Methods by name or by family ("kernel" means all eleven)."""
+    """Methods by name or by family ("kernel" means all sixteen)."""
     if not asked:
         return list(METHODS)
     unknown = [name for name in asked if not _named(name)]

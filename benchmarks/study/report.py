@@ -92,6 +92,10 @@ def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
     if ranks is not None:
         pictures.critical_differences(ranks, images / f"study-{family}-ranks.png")
     losses = statistics.means(rows, [known, *choices], "log_loss")
+    untuned = [f"{family}-untuned-{p:g}" for p in machines.EXPONENTS]
+    of_untuned = statistics.compare(
+        statistics.means(rows, untuned), [(name, untuned[0]) for name in untuned[1:]]
+    )
     against_one = statistics.compare(table, pairs)
     of_rules = statistics.compare(with_rules, [(name, known) for name in choices])
     return {
@@ -99,7 +103,9 @@ def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
         "fixed": [findings.line(one) for one in against_one],
         "ranks": None if ranks is None else findings.ranked(ranks),
         "rules": [findings.line(one) for one in of_rules],
+        "untuned": [findings.line(one) for one in of_untuned],
         "short": [
+            *(findings.short(one) for one in of_untuned if one.first == f"{family}-untuned-1.5"),
             *(findings.short(one) for one in against_one if one.first == f"{family}-2"),
             *(findings.short(one) for one in of_rules if one.first == f"{family}-best"),
         ],

@@ -204,7 +204,13 @@ def test_a_family_has_all_its_methods(family):
         assert 0 < outcome.support_share <= 1
         assert outcome.chosen["n_train"] == len(parts.train.y)
         np.testing.assert_allclose(outcome.answers.probabilities.sum(axis=1), 1.0)
-    assert len(found.fitted) <= 5 + len(rules.RULES)
+        tuned = "untuned" not in name
+        assert ("C_place" in outcome.chosen) == (tuned and "average" not in name)
+    assert len(found.fitted) <= 5 + len(rules.RULES) + 5
+    assert outcomes["linear-untuned-3"].chosen["C"] == 1.0
+    costs = np.unique(found.results["param_C"])
+    chosen = outcomes["linear-best"].chosen
+    assert costs[chosen["C_place"]] == chosen["C"]
 
 
 def test_one_search_gives_what_a_search_of_its_own_would(family):
@@ -292,7 +298,7 @@ def test_the_whole_plan_fits_into_three_hours(tmp_path):
 def test_methods_by_name_and_by_family():
     assert plan.chosen_methods(["kernel"]) == machines.methods_of("kernel")
     assert plan.chosen_methods(["knn", "kernel-1"]) == ["kernel-1", "knn"]
-    assert len(plan.chosen_methods(None)) == 30
+    assert len(plan.chosen_methods(None)) == 40
     with pytest.raises(ValueError, match="no method kernal"):
         plan.chosen_methods(["kernal"])
 

@@ -25,9 +25,11 @@ def made(gain_of_two=0.02, sets=8, repeats=2, methods=plan.METHODS):
                 support = float("nan")
                 if family in ("kernel", "linear"):
                     grows = gain_of_two * (d + 1) / sets
-                    accuracy = 0.8 + (grows if what == "2" else grows / 2 if what == "1.5" else 0)
+                    accuracy = 0.8 + (
+                        grows if what in ("2", "untuned-2") else grows / 2 if what == "1.5" else 0
+                    )
                     support = {"1": 0.2, "1.25": 0.3, "1.5": 0.4, "2": 0.5, "3": 0.6}.get(what, 0.5)
-                chosen = {"n_train": 100, "p": 2.0, "C": 100.0 if d % 2 else 1.0}
+                chosen = {"n_train": 100, "p": 2.0, "C_place": 5 * (d % 2), "gamma_place": 2}
                 if method == "dummy":
                     chosen = {"rows": 100 * (d + 1), "features": 3 + d, "classes": 2}
                     chosen |= {"smallest_share": 0.5 - d / 100}
@@ -83,7 +85,8 @@ def test_the_check_by_svc_counts_splits():
 def test_edges_of_the_grid_and_stopped_searches():
     rows = made()
     assert "2 on 100 %" in findings.edges(rows)
-    assert "the highest on 50 %" in findings.edges(rows)
+    assert "C is the lowest of its grid on 50 % and the highest on 50 %" in findings.edges(rows)
+    assert "gamma is the lowest of its grid on 0 % and the highest on 0 %" in findings.edges(rows)
     assert findings.unfinished(rows).startswith("0 of")
     rows.at[0, "chosen"] = {"unfinished": 3}
     assert findings.unfinished(rows).startswith("1 of")
@@ -127,7 +130,7 @@ def test_the_page_has_its_parts_and_its_pictures(written):
         assert (written.parent / picture).stat().st_size > 5000
     assert "This is a part of the study: 8 of 71 sets" in text
     tables = re.findall(r"(?:^\|.*\n)+", text, re.M)
-    assert len(tables) == 6
+    assert len(tables) == 8
     for table in tables:
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
     assert "nan" not in text
