@@ -143,4 +143,4 @@ def choose(method: str, X: Array, bagged: BaggedRows) -> Setting:
 
 def _cheap(method: str, setting: Setting) -> LabelProportionClassifier:
     """The model of a fold: with ten starts or fifty labellings they would take most of the time."""
-    return PROPORTION_METHODS[method](**setting).set_params(**_IN_FOLDS.get(method, {}))
+    return PROPORTION_METHODS[method](**setting, **_IN_FOLDS.get(method, {}))

@@ -185,7 +185,8 @@ def worst_labels(alpha: Array, gram: Array, directions: Array, bagged: BaggedRow
     slopes = alpha[:, None] * np.hstack([directions, -directions])
     tried = np.array([labels_of_shares(slope, bagged) for slope in slopes.T])
     energies = _energies(alpha, gram, tried)
-    labels, energy = tried[int(np.argmax(energies))], float(energies.max())
+    labels: Array = tried[int(np.argmax(energies))]
+    energy = float(energies.max())
     for _ in range(ASCENTS):
         slope = alpha * (gram @ (alpha * labels))
         following = labels_of_shares(slope, bagged)

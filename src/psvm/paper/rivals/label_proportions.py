@@ -147,7 +147,7 @@ def take_bags(X: Array, bagged: BaggedRows, chosen: Sequence[int]) -> tuple[Arra
     return X[kept], BaggedRows(bags, bagged.shares[list(chosen)])
 
 
-class LabelProportionClassifier(BaseEstimator, ABC):  # type: ignore[misc]
+class LabelProportionClassifier(BaseEstimator, ABC):
     """A classifier of rows that is fitted to shares of labels in bags.
 
     A subclass has the parameters ``C``, ``kernel`` and ``gamma``, and its ``_solve`` returns
