@@ -1,8 +1,9 @@
 """Everyday problems beside scikit-learn: ``python -m benchmarks.everyday``.
 
 Random problems of 300 to 20,000 rows, odd ones, small tables, predictions of a few rows and small
-searches. Results go to ``results/everyday.json`` after every problem, and in the end, or at Ctrl-C,
-to ``.md`` and ``.png``; ``--resume`` goes on where a run stopped.
+searches; regressions are in :mod:`benchmarks.regression`. Results go to ``results/everyday.json``
+after every problem, and in the end, or at Ctrl-C, to ``.md`` and ``.png``; ``--resume`` goes on
+where a run stopped.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ nothing. The linear parts here are a choice of their sets: all of them are taken
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +27,9 @@ from benchmarks.tables import Record, environment_lines, write_json
 PACKAGES = ("psvm", "scikit-learn", "scikit-learn-intelex")
 FEATURES = 30  # of synthetic rows
 LINEAR_SETS, LINEAR_ROWS = ("abalone", "communities", "compactiv", "casp"), (100_000, 1_000_000)
-QUANTILE_SETS, QUANTILE_ROWS = ("bike_hourly", "casp"), (10_000, 30_000)
+QUANTILE_SETS, QUANTILE_ROWS = ("bike_hourly", "casp"), (10_000,)
 QUICK_SETS, QUICK_ROWS = ("concrete",), (10_000,)
+THREADS = environment.usable_cpus()
 MANY_ROWS = 10_000  # from which on quantiles have a target
 
 
@@ -42,7 +44,7 @@ def linear_part(quick: bool) -> Iterator[list[Record]]:
     for data in sets(
         *((QUICK_SETS, QUICK_ROWS) if quick else (LINEAR_SETS, LINEAR_ROWS)), FEATURES
     ):
-        for record in chain(linear.duels(data), linear.exponents(data)):
+        for record in chain(linear.duels(data, THREADS), linear.exponents(data, THREADS)):
             yield [record]
 
 
@@ -50,7 +52,7 @@ def quantile_part(quick: bool) -> Iterator[list[Record]]:
     """LinearPSVR beside QuantileRegressor."""
     chosen = (QUICK_SETS, ()) if quick else (QUANTILE_SETS, QUANTILE_ROWS)
     for data in sets(*chosen, 10):
-        for record in quantiles.duels(data):
+        for record in quantiles.duels(data, THREADS):
             yield [record]
 
 
@@ -107,13 +109,23 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> int:
         prog="python -m benchmarks.regression", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--quick", action="store_true", help="a look; nothing is stored")
-    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        default=list(PARTS),
+        choices=list(PARTS),
+        help="to measure; what the file has of others is kept",
+    )
     parser.add_argument("--name", default="regression", help="of the result files")
     options = parser.parse_args(arguments)
     described = environment.describe(environment.usable_cpus(), PACKAGES)
     given = sys.argv[1:] if arguments is None else arguments
     described["command"] = " ".join(["python -m benchmarks.regression", *given])
+    path = folder / f"{options.name}.json"
     records: list[Record] = []
+    if set(options.parts) < set(PARTS) and path.exists() and not options.quick:
+        before = json.loads(path.read_text())["records"]
+        records = [row for row in before if row["part"] not in options.parts]
     results = {"suite": "regression", "environment": described, "records": records}
     start, code = time.perf_counter(), 0
     try:
@@ -124,7 +136,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = RESULTS) -> int:
                     records.append({"part": part, **row})
                     print(module.line(row), flush=True)
                 if not options.quick:
-                    write_json(results, folder / f"{options.name}.json")
+                    write_json(results, path)
     except KeyboardInterrupt:
         print("\ninterrupted")
         code = 130
