@@ -25,7 +25,7 @@ from psvm.paper.rivals.label_proportions import (
 )
 
 SIZES = (2, 4, 8, 16, 32, 64)
-"""Rows of a bag, as in Yu et al. (2013)."""
+"""Rows of a bag."""
 
 DRAWS = 5
 """How often the rows are put into bags; seeds 0 to 4."""

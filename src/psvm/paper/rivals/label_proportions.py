@@ -6,7 +6,7 @@ A method is fitted by ``fit(X, bags, shares)``, where ``bags`` has the number of
 linear or the Gaussian one.
 
 :func:`draw_bags` makes such data from labelled rows, and :func:`share_error` judges a method on
-bags without a label: that is how parameters are chosen, as Yu et al. (2013) do.
+bags without a label: that is how parameters are chosen.
 """
 
 from __future__ import annotations
