@@ -42,7 +42,6 @@ SEEN_THROUGH = {
     "dask/load": "dask/test_linear_svc.py",
     "dask/predict": "dask/test_linear_svc.py",
     "dask/sample": "dask/test_linear_svc.py",
-    "dask/sift": "dask/test_linear_svc.py",
     "estimators/callbacks": "estimators/test_scikit_learn.py",
     "estimators/kernel_input": "estimators/test_callable_kernels.py",
     "estimators/linear_svc": "estimators/test_linear_oracle.py",

@@ -50,6 +50,8 @@ def sift(
     left, done = dict(begins), dict[int, BestPair]()
     try:
         for attempt in range(ATTEMPTS + 1):
+            if not left:  # all lost with the rows in their bands
+                break
             sums = _at_band(solve, left, {t: BAND * deltas[t] * 2.0**attempt for t in left})
             for t in list(left):
                 if isinstance(sums[t], RowsLost) or sums[t] is None:
