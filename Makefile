@@ -123,7 +123,9 @@ RUNTIME_sanitize := libasan.so
 SANITIZED := cpp mathematics/test_multiclass.py rows solvers estimators/test_linear_blocks.py \
 	estimators/test_linear_oracle.py estimators/test_svc_oracle.py \
 	estimators/test_svc_parameters.py estimators/test_svc_storage.py \
-	search/test_against_grid_search.py search/test_refit.py
+	estimators/test_svr_oracle.py estimators/test_linear_svr_oracle.py \
+	search/test_against_grid_search.py search/test_refit.py \
+	search/test_regressor_against_grid_search.py
 gcc_library = $(shell $(CXX) -print-file-name=$(1))
 
 sanitize: $(READY)/sanitize

@@ -84,9 +84,9 @@ def test_a_scaled_target_is_that_of_other_parameters():
 
 
 def test_predictions_against_targets_can_be_drawn():
-    pytest.importorskip("matplotlib")
+    figure = pytest.importorskip("matplotlib.figure").Figure()  # one that pyplot does not keep
     X, y = curve(50)
-    display = PredictionErrorDisplay.from_estimator(PSVR().fit(X, y), X, y)
+    display = PredictionErrorDisplay.from_estimator(PSVR().fit(X, y), X, y, ax=figure.subplots())
     assert display.y_pred.shape == y.shape
 
 
