@@ -19,7 +19,7 @@ NETWORK = 0.9 * 10e9 / 8
 # end), and how many sums a task of the tree adds up.
 TASK, FAN_IN = 1e-3, 8
 # Of the sample that the client solves, at most.
-SAMPLE_BYTES = 128e6
+SAMPLE_BYTES = 32e6
 
 
 @dataclass(frozen=True)

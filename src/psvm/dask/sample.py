@@ -34,9 +34,11 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-# Entries of the sample at most, 128 MB: it travels to the client. (At p = 1 the band that it leaves
-# shrinks with the root of its size: of 20,000,000 rows x 30, 32 MB left more than can be fetched.)
-MOST_ENTRIES = 2**24
+# Entries of the sample at most, 32 MB: it travels to the client, and the workers wait while it is
+# solved. At p = 1 it may have 128 MB: the band of rows that it leaves shrinks with the root of its
+# size, and of 20,000,000 rows x 30 a sample of 32 MB left more than can be fetched. (For p > 1 that
+# many rows take as many round trips from either.)
+MOST_ENTRIES, MOST_TO_SIFT = 2**22, 2**24
 
 
 def sample_of(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows]:
@@ -56,7 +58,8 @@ def sample_solution(
     cluster, passes, summary = solve.cluster, solve.passes, solve.summary
     counts = solve.class_rows
     size = sample_size(summary.rows, summary.features)
-    size = min(size, MOST_ENTRIES / max(summary.entries, 1.0))
+    most = MOST_TO_SIFT if solve.setup.terms.p == 1.0 else MOST_ENTRIES
+    size = min(size, most / max(summary.entries, 1.0))
     share = sample_shares(counts, size if solve.setup.encoder.goals_are_1 else 2.0 * size)
     tasks = [
         Task(cluster.name("sample"), sample_of, block, solve.setup, share)

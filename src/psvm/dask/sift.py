@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psvm.dask.passes import last_answer
-from psvm.dask.sample import MOST_ENTRIES
+from psvm.dask.sample import MOST_TO_SIFT
 from psvm.dask.step import Band, BandRows, Fill
 from psvm.dask.targets import PricedRows
 from psvm.solvers.ledger import OutOfTime, Stage
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 # Entries of the rows in all bands at most, 512 MB: they travel to the client.
-_MOST_ENTRIES = 4 * MOST_ENTRIES
+_MOST_ENTRIES = 4 * MOST_TO_SIFT
 
 
 def sift(
