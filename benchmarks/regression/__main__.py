@@ -13,7 +13,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def linear_part(quick: bool) -> Iterator[list[Record]]:
     for data in sets(
         *((QUICK_SETS, QUICK_ROWS) if quick else (LINEAR_SETS, LINEAR_ROWS)), FEATURES
     ):
-        for record in chain(linear.duels(data, THREADS), linear.exponents(data, THREADS)):
+        for record in linear.measure(data, THREADS):
             yield [record]
 
 

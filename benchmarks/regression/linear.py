@@ -8,8 +8,7 @@ penalises its own. Results go to ``results/regression_linear.json`` and ``.md``.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -17,47 +16,20 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVR
 
-from benchmarks import environment
 from benchmarks.regression.referee import Loss, judge_linear
-from benchmarks.regression.sets import RegressionSet, synthetic, tables
+from benchmarks.regression.sets import RegressionSet
+from benchmarks.regression.suite import Suite
 from benchmarks.regression.turns import Turns, take_turns
-from benchmarks.run import RESULTS
-from benchmarks.tables import Record, environment_lines, geometric_mean, table, times, write_json
+from benchmarks.tables import Record, environment_lines, geometric_mean, table, times
 
-NAME = "regression_linear"
 OTHER_PS = (1.25, 1.5, 2.0, 3.0)
 COSTS, TUBES = (0.1, 1.0, 10.0), (0.0, 0.1)
 CLOSE = 1e-4  # how far above the rival's P ours may be, relative to it
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--only", nargs="+", default=[""], help="tables with one of these words")
-    parser.add_argument("--no-tables", action="store_true")
-    parser.add_argument("--threads", type=int, help="of LinearPSVR; all by default")
-    parser.add_argument("--name", default=NAME)
-    options = parser.parse_args(arguments)
-    threads = options.threads or environment.usable_cpus()
-    described = environment.describe(threads, ("psvm", "scikit-learn"))
-    described["command"] = "python -m benchmarks.regression.linear"
-    records: list[Record] = []
-    results = {"suite": NAME, "environment": described, "records": records}
-    for data in _sets(options):
-        for record in chain(duels(data, threads), exponents(data, threads)):
-            print(line(record), flush=True)
-            records.append(record)
-            write_json(results, RESULTS / f"{options.name}.json")
-    (RESULTS / f"{options.name}.md").write_text("\n".join(page(results)), encoding="utf-8")
-    return 0
-
-
-def _sets(options: argparse.Namespace) -> Iterator[RegressionSet]:
-    if not options.no_tables:
-        yield from tables(tuple(options.only))
-    for rows in options.rows:
-        yield synthetic(rows, 30)
+def measure(data: RegressionSet, threads: int) -> Iterator[Record]:
+    """All records of a set."""
+    return chain(duels(data, threads), exponents(data, threads))
 
 
 def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
@@ -196,5 +168,15 @@ def page(results: dict[str, Any]) -> list[str]:
     return lines
 
 
+SUITE = Suite(
+    "benchmarks.regression.linear",
+    "regression_linear",
+    (10_000, 100_000, 1_000_000),
+    30,
+    measure,
+    line,
+    page,
+)
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(SUITE.run())

@@ -7,53 +7,20 @@ computes the pinball loss of both. Results go to ``results/regression_quantiles.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from sklearn.linear_model import QuantileRegressor
 
-from benchmarks import environment
 from benchmarks.regression.referee import Loss, judge_linear
-from benchmarks.regression.sets import RegressionSet, synthetic, tables
+from benchmarks.regression.sets import RegressionSet
+from benchmarks.regression.suite import Suite
 from benchmarks.regression.turns import take_turns
-from benchmarks.run import RESULTS
-from benchmarks.tables import Record, environment_lines, geometric_mean, table, times, write_json
+from benchmarks.tables import Record, environment_lines, geometric_mean, table, times
 
-NAME = "regression_quantiles"
 QUANTILES = (0.1, 0.5, 0.95)
 COST, TOL = 1e3, 1e-5
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, nargs="*", default=[1_000, 10_000, 30_000])
-    parser.add_argument("--only", nargs="+", default=[""], help="tables with one of these words")
-    parser.add_argument("--no-tables", action="store_true")
-    parser.add_argument("--threads", type=int, help="of LinearPSVR; all by default")
-    parser.add_argument("--name", default=NAME)
-    options = parser.parse_args(arguments)
-    threads = options.threads or environment.usable_cpus()
-    described = environment.describe(threads, ("psvm", "scikit-learn"))
-    described["command"] = "python -m benchmarks.regression.quantiles"
-    records: list[Record] = []
-    results = {"suite": NAME, "environment": described, "records": records}
-    for data in _sets(options):
-        for record in duels(data, threads):
-            print(line(record), flush=True)
-            records.append(record)
-            write_json(results, RESULTS / f"{options.name}.json")
-    (RESULTS / f"{options.name}.md").write_text("\n".join(page(results)), encoding="utf-8")
-    return 0
-
-
-def _sets(options: argparse.Namespace) -> Iterator[RegressionSet]:
-    if not options.no_tables:
-        yield from tables(tuple(options.only))
-    for rows in options.rows:
-        yield synthetic(rows, 10)
 
 
 def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
@@ -139,5 +106,15 @@ def page(results: dict[str, Any]) -> list[str]:
     return lines
 
 
+SUITE = Suite(
+    "benchmarks.regression.quantiles",
+    "regression_quantiles",
+    (1_000, 10_000, 30_000),
+    10,
+    duels,
+    line,
+    page,
+)
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(SUITE.run())

@@ -1,10 +1,13 @@
 """The referee of regression, and what the benchmarks of linear regression write."""
 
+import json
+
 import numpy as np
 import pytest
 from linear_regression_oracle import Regression, noisy_line
 
-from benchmarks.regression import linear, quantiles
+from benchmarks.regression import __main__ as everything
+from benchmarks.regression import linear, quantiles, suite
 from benchmarks.regression.referee import Loss, best_intercept, judge_linear
 from benchmarks.regression.sets import synthetic
 from benchmarks.regression.turns import take_turns
@@ -36,13 +39,33 @@ def test_contenders_take_turns():
     assert len(turns["a"].wall) == len(turns["b"].cpu) == 1
 
 
-@pytest.mark.parametrize("suite", [linear, quantiles])
-def test_a_run_writes_records_and_a_page(suite, tmp_path, monkeypatch):
+@pytest.mark.parametrize("module", [linear, quantiles])
+def test_a_run_writes_records_and_a_page(module, tmp_path, monkeypatch):
     monkeypatch.setattr(suite, "RESULTS", tmp_path)
-    assert suite.main(["--rows", "300", "--no-tables", "--threads", "1", "--name", "small"]) == 0
+    words = ["--rows", "300", "--no-tables", "--threads", "1", "--name", "small"]
+    assert module.SUITE.run(words) == 0
     page = (tmp_path / "small.md").read_text()
     assert "synthetic 300 x" in page
-    assert (tmp_path / "small.json").exists()
+    command = json.loads((tmp_path / "small.json").read_text())["environment"]["command"]
+    assert command == " ".join([f"python -m {module.__name__}", *words])
+
+
+@pytest.mark.parametrize("part", ["linear", "quantiles"])
+def test_parts_of_all_of_regression(part, tmp_path, monkeypatch):
+    """What the file has of other parts is kept."""
+    monkeypatch.setattr(everything, "LINEAR_SETS", ())
+    monkeypatch.setattr(everything, "LINEAR_ROWS", (300,))
+    monkeypatch.setattr(everything, "QUANTILE_SETS", ())
+    monkeypatch.setattr(everything, "QUANTILE_ROWS", (300,))
+    file = tmp_path / "regression.json"
+    other = {"part": "quantiles" if part == "linear" else "linear"}
+    assert everything.main(["--parts", other["part"]], tmp_path) == 0
+    before = len(json.loads(file.read_text())["records"])
+    assert everything.main(["--parts", part], tmp_path) == 0
+    records = json.loads(file.read_text())["records"]
+    assert sum(row["part"] == other["part"] for row in records) == before > 0
+    assert {row["part"] for row in records} == {"linear", "quantiles"}
+    assert "## Targets" in (tmp_path / "regression.md").read_text()
 
 
 def test_sets_are_standardised():

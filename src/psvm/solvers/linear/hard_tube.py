@@ -64,7 +64,8 @@ def solve_hard_tube(
     if room < 0.0:
         return search.nowhere()  # equal rows with targets too far apart
     largest = summarise(rows, centred=problems.fit_intercept).largest
-    size = float(np.abs(problems.target[problems.cost > 0.0]).max())  # type: ignore[index]
+    assert problems.target is not None  # which a tube is around
+    size = float(np.abs(problems.target[problems.cost > 0.0]).max())
     share, tol, raises, cost = _FIRST_SHARE, _OF_TOL * budget.tol, 0, _FIRST_COST * size / largest
     best: Solution | None = None
     while True:
