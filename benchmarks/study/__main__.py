@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="SET", help="these tables; default: all 71")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="methods or families")
     parser.add_argument(
-        "--repeats", type=int, help="splits of each table; default: 10, large ones 3"
+        "--repeats", type=int, help="splits of each table; default: 10, of larger ones 5 and 3"
     )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--hours", type=float, default=2.9, help="begin nothing after so long")
@@ -66,7 +66,7 @@ def _study(given: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     # A quick run is no part of the study: its splits are the same, but its times are in a hurry.
-    name = "study_quick.csv" if given.quick else "study.csv"
+    name = "quick_study.csv" if given.quick else "study.csv"
     path = given.output or store.RESULTS.with_name(name)
     began = time.time()
     rounds = plan.rounds(

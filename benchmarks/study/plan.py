@@ -131,7 +131,7 @@ def rounds(
     deadline: float = float("inf"),
 ) -> list[list[Work]]:
     """What is left to do, one list per repeat."""
-    most = repeats or sets.REPEATS_SMALL
+    most = repeats or max(sets.REPEATS.values())
     found = []
     for repeat in range(most):
         of_repeat = []

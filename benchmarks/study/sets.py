@@ -6,6 +6,7 @@ What every column goes through is in ``preparation``; here is only what is parti
 from __future__ import annotations
 
 import importlib.util
+import math
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -18,9 +19,10 @@ import pandas as pd
 from benchmarks.cases import data_folder
 
 LARGE = 10_000
-"""Rows above which a table is large: fewer repeats, and a larger training part."""
+"""Rows above which a table is large: its kernel machines get a larger training part."""
 
-REPEATS_SMALL, REPEATS_LARGE = 10, 3
+REPEATS = {2_000: 10, LARGE: 5, math.inf: 3}
+"""Splits of a table of at most so many rows: where test rows are few, one split says little."""
 
 QUICK = ("wisconsin", "pima", "sonar", "penguins")
 """The tables of a quick run: small, with two and three classes, texts and missing values."""
@@ -85,7 +87,7 @@ def n_rows() -> dict[str, int]:
 
 def repeats_of(rows: int) -> int:
     """How many splits a table of so many rows gets."""
-    return REPEATS_LARGE if rows > LARGE else REPEATS_SMALL
+    return next(repeats for most, repeats in REPEATS.items() if rows <= most)
 
 
 def load(name: str) -> Table:
