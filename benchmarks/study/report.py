@@ -10,6 +10,7 @@ how much of the plan the results hold.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -19,10 +20,23 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchmarks.study import findings, machines, pictures, plan, sets, statistics, store
+from benchmarks.study import (
+    answers,
+    findings,
+    machines,
+    pictures,
+    plan,
+    regressions,
+    sets,
+    statistics,
+    store,
+)
 
 TEMPLATES = Path(__file__).with_name("templates")
-PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "study.md"
+OF_THE_PAPER = ROOT / "src" / "psvm" / "paper" / "numbers" / "study.json"
+"""What the report of the paper says of p: only a page in its place writes it."""
 
 TABLE_METHODS = (
     "kernel-best",
@@ -38,7 +52,9 @@ TABLE_METHODS = (
 """Methods of the table and of the picture of time and accuracy."""
 
 
-def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
+def gather(
+    rows: pd.DataFrame, images: Path, regression: pd.DataFrame | None = None
+) -> dict[str, Any]:
     """All that the page shows, computed; pictures are drawn on the way."""
     present = set(rows["method"])
     content: dict[str, Any] = {
@@ -53,6 +69,7 @@ def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
         "linear_rows": plan.LINEAR_ROWS,
         "other_rows": plan.OTHER_ROWS,
         "large": sets.LARGE,
+        "repeats": sets.REPEATS,
     }
     for family in machines.FAMILIES:
         content[family] = _family(rows, family, images) if _has(present, family) else None
@@ -61,14 +78,13 @@ def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
     content["svc"] = _try(findings.svc_check, rows)
     boosting = _boosting(rows, present)
     content["boosting"] = [findings.line(one) for one in boosting]
-    content["short"] = [
-        *(sentence for f in machines.FAMILIES if content[f] for sentence in content[f]["short"]),
-        *(findings.short(one) for one in boosting if one.second == "lightgbm-tuned"),
-    ]
+    content["answers"] = answers.bullets(answers.answers(rows))
+    content["default"] = answers.DEFAULT
     content["effects"] = _try(findings.effect_sentences, rows, "kernel-2", "kernel-1") or []
     content["boosting_effects"] = (
         _try(findings.effect_sentences, rows, "kernel-best", "lightgbm") or []
     )
+    content["regression"] = None if regression is None else _regression(regression)
     shown = [name for name in TABLE_METHODS if name in present]
     content["table"], content["frontier"] = _table(rows, shown, images)
     return content
@@ -104,11 +120,6 @@ def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
         "ranks": None if ranks is None else findings.ranked(ranks),
         "rules": [findings.line(one) for one in of_rules],
         "untuned": [findings.line(one) for one in of_untuned],
-        "short": [
-            *(findings.short(one) for one in of_untuned if one.first == f"{family}-untuned-1.5"),
-            *(findings.short(one) for one in against_one if one.first == f"{family}-2"),
-            *(findings.short(one) for one in of_rules if one.first == f"{family}-best"),
-        ],
         "losses": {
             findings.spelled(str(name)): float(value) for name, value in losses.mean().items()
         },
@@ -128,6 +139,30 @@ def _boosting(rows: pd.DataFrame, present: set[str]) -> list[statistics.Comparis
     if "lightgbm-same" in present:  # only on sets whose rows were capped, so a family of its own
         pair = ("kernel-best", "lightgbm-same")
         found += statistics.compare(statistics.means(rows, pair), [pair])
+    return found
+
+
+def _regression(rows: pd.DataFrame) -> dict[str, Any]:
+    """PSVR: fixed p, p chosen and untuned, by both measures."""
+    exponents = [f"{p:g}" for p in machines.EXPONENTS[1:]]
+    lists = {
+        "fixed": [(f"kernel-{p}", "kernel-1") for p in exponents],
+        "chosen": [("kernel-best", "kernel-1.5"), ("kernel-one_se", "kernel-1.5")],
+        "untuned": [(f"kernel-untuned-{p}", "kernel-untuned-1") for p in exponents],
+        "others": [("kernel-best", other) for other in ("lightgbm", "forest", "ridge")],
+    }
+    found: dict[str, Any] = {
+        "n_sets": rows["dataset"].nunique(),
+        "n_splits": len(rows.drop_duplicates(["dataset", "repeat"])),
+        "train_rows": regressions.TRAIN_ROWS,
+    }
+    for name, pairs in lists.items():
+        methods = list(dict.fromkeys(one for pair in pairs for one in pair))
+        for measure in ("r2", "mae"):
+            table = statistics.means(rows, methods, measure)
+            found[f"{name}_{measure}"] = [
+                findings.line(one) for one in statistics.compare(table, pairs, measure)
+            ]
     return found
 
 
@@ -176,6 +211,24 @@ def incomplete(rows: pd.DataFrame) -> str | None:
     return f"This is a part of the study: {have} of {all_sets} sets, {splits}{of} splits."
 
 
+def of_regression() -> pd.DataFrame | None:
+    """The results of the part on regression, where it has been run."""
+    if not regressions.RESULTS.exists():
+        return None
+    return store.read(regressions.RESULTS, regressions.COLUMNS)
+
+
+def elsewhere(rows: pd.DataFrame) -> dict[Path, str]:
+    """The other files that show what was found, as they should be."""
+    sentences = json.dumps(findings.of_the_paper(rows), ensure_ascii=False, indent=2)
+    readme, guide = ROOT / "README.md", ROOT / "docs" / "choosing.md"
+    return {
+        OF_THE_PAPER: sentences + "\n",
+        readme: answers.fill(readme, "in short", answers.in_three_sentences(rows)),
+        guide: answers.fill(guide, "answers", answers.bullets(answers.answers(rows))),
+    }
+
+
 def render(content: dict[str, Any]) -> str:
     """The page."""
     environment = Environment(
@@ -202,9 +255,12 @@ def main(arguments: list[str] | None = None) -> int:
     if rows.empty:
         print(f"{given.results} has no rows yet", file=sys.stderr)
         return 2
-    page = render(gather(rows, given.output.parent / "images"))
+    page = render(gather(rows, given.output.parent / "images", of_regression()))
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(page, encoding="utf-8")
+    if given.output == PAGE:
+        for path, text in elsewhere(rows).items():
+            path.write_text(text, encoding="utf-8")
     print(given.output)
     return 0
 
