@@ -74,6 +74,14 @@ def judge_linear(X: Any, y: Array, coef: Any, intercept: Any, loss: Loss) -> Ver
     return judge(y, linear_decision(X, coef), b, float(coef @ coef), loss)
 
 
+def judge_matrix(K: Array, y: Array, model: Any, loss: Loss) -> Verdict:
+    """Judge a kernel machine by the whole kernel matrix of its training rows."""
+    support, coef = np.asarray(model.support_), np.ravel(np.asarray(model.dual_coef_, np.float64))
+    values = K[:, support] @ coef
+    b = float(np.ravel(model.intercept_)[0])
+    return judge(y, values, b, float(coef @ values[support]), loss)
+
+
 def best_intercept(residual: Array, loss: Loss, start: float) -> float:
     """The intercept of the smallest loss: golden sections of a convex function of b."""
     low, high = float(residual.min()), float(residual.max())
