@@ -36,7 +36,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.everyday", description=__doc__)
     add = parser.add_argument
-    add("--quick", action="store_true", help="a look in under a minute: few problems, few turns")
+    add("--quick", action="store_true", help="a look in two minutes: few problems, few turns")
     add("--cap", type=float, metavar="SECONDS", help="a fit that takes longer is over the limit")
     add("--only", nargs="+", default=[""], metavar="WORD", help="problems with one of these words")
     add("--resume", action="store_true", help="keep what the file has, measure what is missing")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from benchmarks.linear_objective import linear_decision
 
@@ -76,7 +77,9 @@ def judge_linear(X: Any, y: Array, coef: Any, intercept: Any, loss: Loss) -> Ver
 
 def judge_matrix(K: Array, y: Array, model: Any, loss: Loss) -> Verdict:
     """Judge a kernel machine by the whole kernel matrix of its training rows."""
-    support, coef = np.asarray(model.support_), np.ravel(np.asarray(model.dual_coef_, np.float64))
+    # SVR's coefficients of sparse rows are sparse.
+    coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
+    support, coef = np.asarray(model.support_), np.ravel(np.asarray(coef, np.float64))
     values = K[:, support] @ coef
     b = float(np.ravel(model.intercept_)[0])
     return judge(y, values, b, float(coef @ values[support]), loss)

@@ -76,10 +76,11 @@ def test_small_tables_come_first_and_large_ones_not_at_all(monkeypatch):
 # --- the referee ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "precomputed", "callable"])
+@pytest.mark.parametrize("kernel", ["rbf", "sparse rbf", "poly", "precomputed", "callable"])
 def test_the_referee_agrees_with_the_certificate(kernel):
-    function = "laplacian" if kernel == "callable" else ""
-    problem = Problem("random", "PSVR", kernel=kernel, function=function, C=2.0, seed=1, **SMALL)
+    fields = {"function": "laplacian" if kernel == "callable" else "", "C": 2.0, "seed": 1, **SMALL}
+    fields |= {"sparse": kernel.startswith("sparse"), "kernel": kernel.split()[-1]}
+    problem = Problem("random", "PSVR", **fields)
     contest = Contest(problem, rows_of(problem), ONCE, UNWATCHED)
     case, K = rows.kernel_case(problem, contest.data.X), kernel_values(problem, contest.data.X)
     for p in (1.0, 1.5):
