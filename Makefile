@@ -307,7 +307,8 @@ $(READY)/zig: $(READY)/venv
 	@$(call quietly,$(pip) install ziglang)
 	@touch $@
 
-# Every version that tests and wheels need, with its checksums, for all systems and Pythons. Not
+# Every version that tests, wheels, the site and the study need, with its checksums, for all systems
+# and Pythons; not the rivals of the benchmarks, some of which have wheels for few machines. Not
 # uv.lock, which names the index that each file came from: this file is the same behind a mirror.
 LOCK := requirements/dev.txt
 lock: $(READY)/venv
@@ -317,13 +318,14 @@ lock: $(READY)/venv
 	@mkdir -p $(dir $(LOCK))
 	@$(call quietly,$(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
-		--extra test --group pyproject.toml:dist pyproject.toml $(READY)/lock.in --output-file $(LOCK))
+		--extra test --extra docs --extra study --group pyproject.toml:dist --group pyproject.toml:browser \
+		pyproject.toml $(READY)/lock.in --output-file $(LOCK))
 
 # What other targets would install is then there.
 locked: $(READY)/venv
 	@echo "installing the versions of $(LOCK)"
 	@$(call quietly,$(pip) install --require-hashes -r $(LOCK))
-	@touch $(READY)/build $(READY)/test $(READY)/plot $(READY)/dist
+	@touch $(addprefix $(READY)/,build test plot dist docs browser)
 
 # pip takes the newest that a constraint leaves, so the lower bounds become constraints.
 $(READY)/minimum: $(READY)/venv pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')

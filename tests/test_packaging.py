@@ -188,9 +188,11 @@ def locked():
 
 
 def needed_for_development():
-    extra = PROJECT["project"]["optional-dependencies"]["test"]
-    built_by = PROJECT["build-system"]["requires"] + PROJECT["dependency-groups"]["dist"]
-    return PROJECT["project"]["dependencies"] + extra + built_by
+    extras, groups = PROJECT["project"]["optional-dependencies"], PROJECT["dependency-groups"]
+    lists = [PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"]]
+    lists += [extras[name] for name in ("test", "docs", "study")]
+    lists += [groups[name] for name in ("dist", "browser")]
+    return sorted({text for one in lists for text in one})
 
 
 def test_the_lock_pins_versions_with_checksums_and_names_no_host():
