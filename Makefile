@@ -258,15 +258,12 @@ $(READY)/venv:
 	@touch $@
 
 $(READY)/build: $(READY)/venv pyproject.toml
-	@c=; for compiler in $$CXX c++ g++ clang++; do \
-		if command -v $$compiler >/dev/null 2>&1; then c=$$compiler; break; fi; done; \
-	if [ -z "$$c" ]; then echo "*** psvm needs a C++20 compiler (g++ or clang++); none was" \
-		"found. Install one, or name it in CXX." >&2; exit 1; fi
 	@echo "installing the build tools"
 	@$(call requirements,['build-system']['requires']) >$(READY)/build.txt
 	@command -v cmake >/dev/null || echo cmake >>$(READY)/build.txt
 	@command -v ninja >/dev/null || echo ninja >>$(READY)/build.txt
 	@$(call quietly,$(pip) install -r $(READY)/build.txt)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -P cmake/find_compiler.cmake >/dev/null
 	@touch $@
 
 # Editable: a change of Python code needs no new install, a change of C++ an incremental build.
