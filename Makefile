@@ -42,7 +42,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-minimum pytest fuzz bench bench-quick bench-compare sanitize sanitize-threads \
-	docs test-docs wheel check-dist test-aarch64 lock locked lint format clean
+	docs test-docs wheel check-dist test-aarch64 lock locked lint format clean asked-python
 .DELETE_ON_ERROR:
 
 help:
@@ -246,16 +246,26 @@ pip = $(BIN)/python -m pip --disable-pip-version-check --no-input
 requirements = $(BIN)/python -c "import tomllib; \
 	t = tomllib.load(open('pyproject.toml', 'rb')); print('\n'.join(t$(1)))"
 
-$(READY)/venv:
-	@found=; for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+# The one that PYTHON names and no other, or else the first that will do.
+PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
+$(READY)/venv: | asked-python
+	@found=; for python in $(PYTHONS); do \
 		if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
 			2>/dev/null; then found=$$python; break; fi; done; \
 	if [ -z "$$found" ]; then echo "*** psvm needs Python 3.11 or newer with its venv module" \
-		"(on Debian or Ubuntu: apt install python3-venv); none of python3, python3.11 ... has" \
-		"both. Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
+		"(on Debian or Ubuntu: apt install python3-venv); not so: $(PYTHONS)." \
+		"Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
 	echo "creating $(VENV) with $$($$found --version)"; \
 	rm -rf $(VENV) && $$found -m venv $(VENV) && mkdir -p $(READY)
 	@touch $@
+
+# An environment that is there already is of the Python that is asked for.
+asked-python:
+ifneq ($(PYTHON),)
+	@[ ! -e $(READY)/venv ] || { which='import sys; print(*sys.version.split())'; \
+		[ "$$($(PYTHON) -c "$$which")" = "$$($(BIN)/python -c "$$which")" ] || \
+		{ echo "*** $(VENV) is of $$($(BIN)/python --version), not of $(PYTHON): make clean" >&2; exit 1; }; }
+endif
 
 $(READY)/build: $(READY)/venv pyproject.toml
 	@echo "installing the build tools"
