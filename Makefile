@@ -221,7 +221,7 @@ test-aarch64: $(READY)/build $(READY)/zig
 	@echo "compiling the tests of the core for aarch64"
 	@$(call quietly,export PATH="$(CURDIR)/$(BIN):$$PATH" ZIG="$(zig)" ZIG_TARGET=aarch64-linux-musl && \
 		cmake -S . -B $(AARCH64) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPSVM_TESTS=ON \
-		-DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+		-DPSVM_MODULE=OFF -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake \
 		&& cmake --build $(AARCH64) --target psvm_tests)
 	@set -e; tests=$$($(QEMU) $(AARCH64)/psvm_tests --list | cut -d' ' -f1); failed=0; \
 		for test in $$tests; do $(QEMU) $(AARCH64)/psvm_tests $$test \
