@@ -42,7 +42,7 @@ PYTEST := $(ONE_THREAD) SCIPY_ARRAY_API=1 PSVM_CPP_TESTS=$(BUILD)/psvm_tests \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-minimum pytest fuzz bench bench-quick bench-compare sanitize sanitize-threads \
-	docs test-docs wheel check-dist test-aarch64 lock locked lint format clean
+	docs test-docs wheel check-dist test-aarch64 lock locked lint format clean asked-python
 .DELETE_ON_ERROR:
 
 help:
@@ -221,7 +221,7 @@ test-aarch64: $(READY)/build $(READY)/zig
 	@echo "compiling the tests of the core for aarch64"
 	@$(call quietly,export PATH="$(CURDIR)/$(BIN):$$PATH" ZIG="$(zig)" ZIG_TARGET=aarch64-linux-musl && \
 		cmake -S . -B $(AARCH64) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPSVM_TESTS=ON \
-		-DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+		-DPSVM_MODULE=OFF -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake \
 		&& cmake --build $(AARCH64) --target psvm_tests)
 	@set -e; tests=$$($(QEMU) $(AARCH64)/psvm_tests --list | cut -d' ' -f1); failed=0; \
 		for test in $$tests; do $(QEMU) $(AARCH64)/psvm_tests $$test \
@@ -246,27 +246,34 @@ pip = $(BIN)/python -m pip --disable-pip-version-check --no-input
 requirements = $(BIN)/python -c "import tomllib; \
 	t = tomllib.load(open('pyproject.toml', 'rb')); print('\n'.join(t$(1)))"
 
-$(READY)/venv:
-	@found=; for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+# The one that PYTHON names and no other, or else the first that will do.
+PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
+$(READY)/venv: | asked-python
+	@found=; for python in $(PYTHONS); do \
 		if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
 			2>/dev/null; then found=$$python; break; fi; done; \
 	if [ -z "$$found" ]; then echo "*** psvm needs Python 3.11 or newer with its venv module" \
-		"(on Debian or Ubuntu: apt install python3-venv); none of python3, python3.11 ... has" \
-		"both. Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
+		"(on Debian or Ubuntu: apt install python3-venv); not so: $(PYTHONS)." \
+		"Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
 	echo "creating $(VENV) with $$($$found --version)"; \
 	rm -rf $(VENV) && $$found -m venv $(VENV) && mkdir -p $(READY)
 	@touch $@
 
+# An environment that is there already is of the Python that is asked for.
+asked-python:
+ifneq ($(PYTHON),)
+	@[ ! -e $(READY)/venv ] || { which='import sys; print(*sys.version.split())'; \
+		[ "$$($(PYTHON) -c "$$which")" = "$$($(BIN)/python -c "$$which")" ] || \
+		{ echo "*** $(VENV) is of $$($(BIN)/python --version), not of $(PYTHON): make clean" >&2; exit 1; }; }
+endif
+
 $(READY)/build: $(READY)/venv pyproject.toml
-	@c=; for compiler in $$CXX c++ g++ clang++; do \
-		if command -v $$compiler >/dev/null 2>&1; then c=$$compiler; break; fi; done; \
-	if [ -z "$$c" ]; then echo "*** psvm needs a C++20 compiler (g++ or clang++); none was" \
-		"found. Install one, or name it in CXX." >&2; exit 1; fi
 	@echo "installing the build tools"
 	@$(call requirements,['build-system']['requires']) >$(READY)/build.txt
 	@command -v cmake >/dev/null || echo cmake >>$(READY)/build.txt
 	@command -v ninja >/dev/null || echo ninja >>$(READY)/build.txt
 	@$(call quietly,$(pip) install -r $(READY)/build.txt)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -P cmake/find_compiler.cmake >/dev/null
 	@touch $@
 
 # Editable: a change of Python code needs no new install, a change of C++ an incremental build.
@@ -307,7 +314,8 @@ $(READY)/zig: $(READY)/venv
 	@$(call quietly,$(pip) install ziglang)
 	@touch $@
 
-# Every version that tests and wheels need, with its checksums, for all systems and Pythons. Not
+# Every version that tests, wheels, the site and the study need, with its checksums, for all systems
+# and Pythons; not the rivals of the benchmarks, some of which have wheels for few machines. Not
 # uv.lock, which names the index that each file came from: this file is the same behind a mirror.
 LOCK := requirements/dev.txt
 lock: $(READY)/venv
@@ -317,13 +325,14 @@ lock: $(READY)/venv
 	@mkdir -p $(dir $(LOCK))
 	@$(call quietly,$(BIN)/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
-		--extra test --group pyproject.toml:dist pyproject.toml $(READY)/lock.in --output-file $(LOCK))
+		--extra test --extra docs --extra study --group pyproject.toml:dist --group pyproject.toml:browser \
+		pyproject.toml $(READY)/lock.in --output-file $(LOCK))
 
 # What other targets would install is then there.
 locked: $(READY)/venv
 	@echo "installing the versions of $(LOCK)"
 	@$(call quietly,$(pip) install --require-hashes -r $(LOCK))
-	@touch $(READY)/build $(READY)/test $(READY)/plot $(READY)/dist
+	@touch $(addprefix $(READY)/,build test plot dist docs browser)
 
 # pip takes the newest that a constraint leaves, so the lower bounds become constraints.
 $(READY)/minimum: $(READY)/venv pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')

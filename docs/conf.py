@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "doc_module": ("psvm",),
     "reference_url": {"psvm": None},
     "remove_config_comments": True,
+    "ignore_repr_types": r"matplotlib|psvm\.plotting",  # "<... object at 0x7f>" under its picture
     "show_memory": False,
     "show_signature": False,
     "image_srcset": ["2x"],

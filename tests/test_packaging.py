@@ -188,9 +188,11 @@ def locked():
 
 
 def needed_for_development():
-    extra = PROJECT["project"]["optional-dependencies"]["test"]
-    built_by = PROJECT["build-system"]["requires"] + PROJECT["dependency-groups"]["dist"]
-    return PROJECT["project"]["dependencies"] + extra + built_by
+    extras, groups = PROJECT["project"]["optional-dependencies"], PROJECT["dependency-groups"]
+    lists = [PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"]]
+    lists += [extras[name] for name in ("test", "docs", "study")]
+    lists += [groups[name] for name in ("dist", "browser")]
+    return sorted({text for one in lists for text in one})
 
 
 def test_the_lock_pins_versions_with_checksums_and_names_no_host():
@@ -373,6 +375,42 @@ def test_demo_prefers_a_wheel_to_the_compiler(tmp_path, wheel, compiled, wanted)
     assert ("install" in said) == (not compiled)
     if wheel and not compiled:  # the compiler comes last, if no wheel is for this Python
         assert said.index(wanted) < said.index("-e .")
+
+
+@pytest.mark.skipif(MAKE is None or os.name == "nt", reason="no make, or Windows")
+class TestPython:
+    """``make PYTHON=...`` never takes another one without a word."""
+
+    @pytest.fixture
+    def make(self, tmp_path):
+        for name in ("Makefile", "pyproject.toml"):
+            shutil.copy(ROOT / name, tmp_path)
+        return lambda python: run(MAKE, f"PYTHON={python}", ".venv/ready/venv", cwd=tmp_path)
+
+    @staticmethod
+    def an_environment(folder):
+        for name in ("bin", "ready"):
+            (folder / ".venv" / name).mkdir(parents=True)
+        (folder / ".venv" / "bin" / "python").symlink_to(sys.executable)
+        (folder / ".venv" / "ready" / "venv").touch()
+
+    def test_one_that_is_not_there(self, make, tmp_path):
+        code, said = make("nosuchpython3")
+        assert code != 0
+        assert "not so: nosuchpython3." in said
+        assert not (tmp_path / ".venv").exists()
+
+    def test_an_environment_of_another(self, make, tmp_path):
+        self.an_environment(tmp_path)
+        other = put_program(tmp_path, "python4")
+        other.write_text("#!/bin/sh\necho 4.0.0 main\n")
+        code, said = make(other)
+        assert code != 0
+        assert f"not of {other}: make clean" in said
+
+    def test_an_environment_of_the_same(self, make, tmp_path):
+        self.an_environment(tmp_path)
+        assert make(sys.executable)[0] == 0
 
 
 @pytest.mark.skipif(MAKE is None or sys.platform != "linux", reason="no make, or not Linux")

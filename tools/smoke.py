@@ -8,6 +8,7 @@ For wheels, in an environment that has neither a compiler nor the tests' package
 import pickle
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import psvm
 from psvm import PSVC, PSVCCV, PSVRCV, LinearPSVC, psvm_path, psvm_quantiles
 from psvm.persistence import to_json
+from psvm.search import GridEdgeWarning
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
@@ -87,6 +89,7 @@ def check_threads() -> None:
 
 def main() -> int:
     """All of them."""
+    warnings.simplefilter("ignore", GridEdgeWarning)  # the grids are small
     print(f"psvm {psvm.__version__}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
     check("psvm is the installed one", SOURCE not in Path(psvm.__file__).resolve().parents)
     check_kernel_fits()

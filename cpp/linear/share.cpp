@@ -1,7 +1,6 @@
 #include "linear/share.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace psvm {
 
@@ -15,9 +14,16 @@ Share::Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std
 
 index_t Share::position_of(index_t row) const {
   if (rows_.empty() && !block.feature_row) return std::min(row, count_);
-  const auto positions = std::views::iota(index_t{0}, count_);
-  const auto before = [&](index_t position) { return feature_row(position) < row; };
-  return std::ranges::partition_point(positions, before) - positions.begin();
+  // By hand: Clang 14 does not take the ranges of libstdc++ 12.
+  index_t low = 0;
+  for (index_t high = count_; low < high;) {
+    const index_t middle = low + (high - low) / 2;
+    if (feature_row(middle) < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 void Share::gather() {

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import sklearn
 from estimators import each_class, each_way
+from old_packages import needs_polars_in_sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
@@ -119,7 +120,9 @@ def test_clone(Estimator):
 
 
 @each_class
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pytest.param(pl.DataFrame, marks=needs_polars_in_sklearn)]
+)
 def test_data_frames(Estimator, frame):
     """pandas and polars frames: names are kept, and other names are refused."""
     X, y = noisy(n=40, d=3)

@@ -206,20 +206,23 @@ def test_a_real_signal(on_interrupt):
         assert predicted == 3
 
 
+# What is finished by then decides whether anything is warned of: an edge, a final fit cut short.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_seconds_are_kept():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5))
     y = np.sin(X[:, 0]) + rng.normal(size=4000)
     model = PSVRCV((1, 2, 3), np.logspace(-1, 6, 8), [1e-3, 10.0], (0.3,), cv=3, max_time=3.0)
     began = time.monotonic()
-    with pytest.warns():
-        model.fit(X, y)
+    model.fit(X, y)
     assert time.monotonic() - began < 8.0
     finished = np.isfinite(model.cv_results_["mean_test_score"])
     assert 0 < finished.sum() < finished.size
     assert finished[model.best_index_]
+    # An easy cell may be solved before anyone looks at the clock; this one is not.
+    hard = clone(model).set_params(ps=(3,), Cs=(1e6,), gammas=(10.0,), max_time=1e-4)
     with pytest.raises(ValueError, match="stopped by max_time"):
-        clone(model).set_params(max_time=1e-4).fit(X, y)
+        hard.fit(X, y)
 
 
 def test_an_error_leaves_the_search_as_it_was(monkeypatch):

@@ -96,6 +96,11 @@ def test_programs_of_the_gallery_are_short(site):
     assert not [page.name for page in pages if "running time of the script" in page.read_text()]
 
 
+def test_no_page_of_the_gallery_shows_where_an_object_is(site):
+    pages = sorted((site / "gallery").glob("plot_*.html"))
+    assert not [page.name for page in pages if re.search(r" at 0x[0-9a-f]+", page.read_text())]
+
+
 # --- the command line ----------------------------------------------------------------------------
 
 

@@ -43,7 +43,7 @@ def test_dense_rows(centred, dtype):
 
 @pytest.mark.parametrize("centred", [True, False])
 def test_sparse_rows_are_never_shifted(centred):
-    X = sp.random_array((300, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X = sp.csr_array(sp.random(300, 40, density=0.1, format="csr", random_state=0))
     X = X + sp.csr_array(([2.0], ([7], [3])), shape=X.shape)
     found = summarise([X[:50], X[50:]], centred=centred)
     assert (found.rows, found.features, found.shift) == (300, 40, None)
