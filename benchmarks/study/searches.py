@@ -1,0 +1,369 @@
+"""Is there a cheaper search, or a better one? Strategies of choosing p, C and gamma, compared.
+
+    python -m benchmarks.study.searches                     # 15 minutes on two cores
+    python -m benchmarks.study.searches --only pima sonar
+    python -m benchmarks.study.searches --summary           # what the results say
+
+For two splits of every table, with at most 1,000 training and 2,000 test rows, one wide table of
+cells is computed (``cells``), and every strategy is played on it without a further fit
+(``strategies``). The tables of cells are kept in ``benchmarks/data/study_searches``: a run that was
+stopped goes on where it was, and a new strategy needs no fit. ``results/study_searches.csv`` has a
+row per table, split and strategy.
+
+Strategies are chosen by one half of the tables and confirmed by the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wilcoxon
+
+from benchmarks.study import sets, statistics, store
+from benchmarks.study.cells import COSTS, WIDTHS, Cells, compute
+from benchmarks.study.machines import EXPONENTS
+from benchmarks.study.splits import TRAIN_SHARE, capped, split
+from benchmarks.study.strategies import STRATEGIES, Asked
+from psvm.paper.parallel import Finished, Job, run_jobs
+
+RESULTS = store.RESULTS.with_name("study_searches.csv")
+KEPT = Path(__file__).parents[1] / "data" / "study_searches"
+
+REPEATS = 2
+TRAIN_ROWS, TEST_ROWS = 1_000, 2_000
+
+MARGIN = 0.001
+"""A tenth of a point of accuracy: a cheaper search may lose so much."""
+
+CHEAPER = 0.5
+"""The share of the default's seconds that is clearly less."""
+
+KEY = ("dataset", "repeat", "method")
+COLUMNS = (*KEY, "accuracy", "cv_accuracy", "fits", "seconds", "p", "C", "gamma")
+
+
+# --- what is computed ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Work:
+    """The table of cells of one split."""
+
+    dataset: str
+    repeat: int
+    rows: int
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        return self.folder / f"{self.dataset}-{self.repeat}.npz"
+
+    @property
+    def expected_seconds(self) -> float:
+        """A guess from the number of rows, which orders the work."""
+        train = min(int(TRAIN_SHARE * self.rows), TRAIN_ROWS)
+        return 0.5 + 10.0 * (train / TRAIN_ROWS) ** 1.7
+
+    def __call__(self) -> float:
+        """Compute and keep it; the seconds it took."""
+        began = time.perf_counter()
+        table = sets.load(self.dataset)
+        parts = split(table, self.repeat)
+        train = capped(parts.train, TRAIN_ROWS, self.repeat)
+        test = capped(parts.test, TEST_ROWS, self.repeat)
+        compute(train, test, self.repeat).save(self.path)
+        return time.perf_counter() - began
+
+
+def played(dataset: str, repeat: int, cells: Cells) -> list[dict[str, Any]]:
+    """What every strategy chooses, what that is worth, and what it costs."""
+    rows = []
+    for method, strategy in STRATEGIES.items():
+        asked = Asked(cells)
+        place = strategy(asked)
+        rows.append(
+            {
+                "dataset": dataset,
+                "repeat": repeat,
+                "method": method,
+                "accuracy": cells.test[place],
+                "cv_accuracy": cells.score[place].mean(),
+                "fits": asked.fits,
+                "seconds": asked.seconds,
+                "p": EXPONENTS[place[0]],
+                "C": COSTS[place[1]],
+                "gamma": WIDTHS[place[2]],  # as a multiple of the scale
+            }
+        )
+    return rows
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """The rows, and those of other tables and splits that the file has."""
+    new = pd.DataFrame(rows, columns=list(COLUMNS))
+    if path.exists():
+        old = pd.read_csv(path)
+        played_again = set(zip(new["dataset"], new["repeat"], strict=True))
+        keys = zip(old["dataset"], old["repeat"], strict=True)
+        kept = old[[key not in played_again for key in keys]]
+        new = pd.concat([kept, new], ignore_index=True) if len(kept) else new
+    order = {method: number for number, method in enumerate(STRATEGIES)}
+    new["order"] = new["method"].map(order)
+    new = new.sort_values(["dataset", "repeat", "order"], kind="stable").drop(columns="order")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new.to_csv(path, index=False, float_format="%.6g")
+
+
+# --- what it says --------------------------------------------------------------------------------
+
+
+def half_of(dataset: str) -> int:
+    """0 for the tables that strategies are chosen by, 1 for those that confirm: by the name."""
+    return int(hashlib.sha256(dataset.encode()).hexdigest(), 16) % 2
+
+
+class Standing(NamedTuple):
+    """A strategy on some tables, beside the default grid.
+
+    Attributes
+    ----------
+    method : str
+    accuracy : float
+        Mean over the tables.
+    gain : float
+        Beyond the default.
+    fits, seconds : float
+        Shares of the default's, geometric means over the tables.
+    """
+
+    method: str
+    accuracy: float
+    gain: float
+    fits: float
+    seconds: float
+
+
+def standings(rows: pd.DataFrame) -> list[Standing]:
+    """All strategies, the cheapest first."""
+    methods = [method for method in STRATEGIES if method in set(rows["method"])]
+    tables = {
+        measure: statistics.means(rows, methods, measure)
+        for measure in ("accuracy", "fits", "seconds")
+    }
+    shares = {
+        cost: np.exp(np.log(tables[cost]).sub(np.log(tables[cost]["default"]), axis=0).mean())
+        for cost in ("fits", "seconds")
+    }
+    mean = tables["accuracy"].mean()
+    found = [
+        Standing(
+            method,
+            float(mean[method]),
+            float(mean[method] - mean["default"]),
+            float(shares["fits"][method]),
+            float(shares["seconds"][method]),
+        )
+        for method in methods
+    ]
+    return sorted(found, key=lambda one: one.seconds)
+
+
+def candidates(found: Iterable[Standing]) -> list[str]:
+    """Strategies that may pay: no other is cheaper and better, and not clearly worse than default.
+
+    They take at most the seconds of the default grid.
+    """
+    points = {
+        one.method: (one.seconds, one.accuracy)
+        for one in found
+        if one.method != "default" and one.seconds <= 1.0 and one.gain >= -MARGIN
+    }
+    return statistics.frontier(points)
+
+
+class Confirmation(NamedTuple):
+    """A strategy beside the default on the tables that it was not chosen by.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        Wins, ties, losses, mean; its p value is that of any difference, after Holm.
+    not_worse : float
+        The p value, after Holm, of a loss of a tenth of a point or more.
+    standing : Standing
+        Its cost.
+    """
+
+    comparison: statistics.Comparison
+    not_worse: float
+    standing: Standing
+
+    @property
+    def better(self) -> bool:
+        """Whether it is more accurate, and costs no more."""
+        one = self.comparison
+        return one.mean > 0.0 and one.p_value < statistics.ALPHA and self.standing.seconds <= 1.0
+
+    @property
+    def cheaper(self) -> bool:
+        """Whether it is as accurate within the margin, and clearly cheaper."""
+        return self.not_worse < statistics.ALPHA and self.standing.seconds <= CHEAPER
+
+    @property
+    def pays(self) -> bool:
+        """One of them."""
+        return self.better or self.cheaper
+
+
+def confirmed(rows: pd.DataFrame, methods: Sequence[str]) -> list[Confirmation]:
+    """The candidates on the tables of ``rows``, as one family of tests."""
+    if not methods:
+        return []
+    table = statistics.means(rows, ["default", *methods])
+    compared = statistics.compare(table, [(method, "default") for method in methods])
+    gains = [(table[method] - table["default"]).to_numpy() for method in methods]
+    not_worse = statistics.holm(
+        [float(wilcoxon(gain + MARGIN, alternative="greater").pvalue) for gain in gains]
+    )
+    standing = {one.method: one for one in standings(rows)}
+    return [
+        Confirmation(one, p_value, standing[one.first])
+        for one, p_value in zip(compared, not_worse, strict=True)
+    ]
+
+
+class Evidence(NamedTuple):
+    """Both halves."""
+
+    chosen_by: list[Standing]
+    confirmations: list[Confirmation]
+    n_tables: tuple[int, int]
+    confirmed_by: list[Standing]
+
+
+def evidence(rows: pd.DataFrame) -> Evidence:
+    """Candidates by the first half, confirmed by the second."""
+    half = rows["dataset"].map(half_of)
+    first, second = rows[half == 0], rows[half == 1]
+    if first.empty or second.empty:
+        raise statistics.Lacking("the results lack one of the halves of the tables")
+    found = standings(first)
+    return Evidence(
+        found,
+        confirmed(second, candidates(found)),
+        (first["dataset"].nunique(), second["dataset"].nunique()),
+        standings(second),
+    )
+
+
+def told(it: Evidence) -> list[str]:
+    """The evidence as Markdown."""
+    second = {one.method: one for one in it.confirmed_by}
+    lines = [
+        f"| strategy | fits | seconds | points, {it.n_tables[0]} tables to choose by "
+        f"| points, {it.n_tables[1]} to confirm |",
+        "|---|---:|---:|---:|---:|",
+        *(
+            f"| {one.method} | {100 * one.fits:.0f} % | {100 * one.seconds:.0f} % "
+            f"| {_points(one.gain)} | {_points(second[one.method].gain)} |"
+            for one in it.chosen_by
+        ),
+        "",
+        "| candidate, on the tables to confirm | wins / ties / losses | points | p of a difference "
+        "| p of a loss of 0.1 | seconds | pays |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for one in it.confirmations:
+        beside = one.comparison
+        lines.append(
+            f"| {beside.first} | {beside.wins} / {beside.ties} / {beside.losses} "
+            f"| {_points(beside.mean)} | {beside.p_value:.3f} | {one.not_worse:.3f} "
+            f"| {100 * one.standing.seconds:.0f} % | {'yes' if one.pays else 'no'} |"
+        )
+    return lines
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.2f}".replace("-", "−")
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what is left to run; 1 if something failed, 2 if there is nothing to run on."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.study.searches")
+    parser.add_argument("--only", nargs="+", metavar="SET", help="these tables; default: all 71")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--folder", type=Path, default=KEPT, help="of the tables of cells")
+    parser.add_argument("--summary", action="store_true", help="only say what the results say")
+    given = parser.parse_args(arguments)
+    if given.summary:
+        return _summary(given.output)
+    rows = sets.n_rows()
+    wanted = given.only or sorted(rows)
+    unknown = [name for name in wanted if name not in rows]
+    if unknown or not rows:
+        print(f"no such tables: {', '.join(unknown) or 'none at all'}", file=sys.stderr)
+        return 2
+    work = [
+        Work(name, repeat, rows[name], given.folder) for repeat in range(REPEATS) for name in wanted
+    ]
+    failures = _run([one for one in work if not one.path.exists()], given.processes)
+    done = [one for one in work if one.path.exists()]
+    write(
+        given.output,
+        [row for one in done for row in played(one.dataset, one.repeat, Cells.load(one.path))],
+    )
+    print(*failures, sep="\n", file=sys.stderr)
+    print(f"{len(done)} splits in {given.output}, {len(failures)} failures")
+    _summary(given.output)
+    return 1 if failures else 0
+
+
+def _run(work: Sequence[Work], processes: int) -> list[str]:
+    failures: list[str] = []
+
+    def ended(finished: Finished) -> None:
+        if finished.error is not None:
+            failures.append(f"{finished.job.label}: {finished.error}")
+        print(f"  {finished.job.label}: {finished.result or 0.0:.1f} s", flush=True)
+
+    jobs = [
+        Job(
+            key=f"{one.dataset}-{one.repeat}",
+            label=f"{one.dataset}, repeat {one.repeat}",
+            expected_seconds=one.expected_seconds,
+            call=one,
+        )
+        for one in work
+    ]
+    run_jobs(jobs, processes=processes, on_finish=ended)
+    return failures
+
+
+def _summary(path: Path) -> int:
+    if not path.exists():
+        print(f"no {path}: run python -m benchmarks.study.searches first", file=sys.stderr)
+        return 2
+    try:
+        print(*told(evidence(pd.read_csv(path))), sep="\n")
+    except statistics.Lacking as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
