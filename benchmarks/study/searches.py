@@ -1,11 +1,12 @@
 """Is there a cheaper search, or a better one? Strategies of choosing p, C and gamma, compared.
 
-    python -m benchmarks.study.searches                     # 15 minutes on two cores
+    python -m benchmarks.study.searches                     # 15 minutes on two idle cores
+    python -m benchmarks.study.searches --rows 500 --repeats 1 --output /tmp/few.csv
     python -m benchmarks.study.searches --only pima sonar
     python -m benchmarks.study.searches --summary           # what the results say
 
-For two splits of every table, with at most 1,000 training and 2,000 test rows, one wide table of
-cells is computed (``cells``), and every strategy is played on it without a further fit
+For two splits of every table, with at most 1,000 training rows and 2,000 test rows, one wide table
+of cells is computed (``cells``), and every strategy is played on it without a further fit
 (``strategies``). The tables of cells are kept in ``benchmarks/data/study_searches``: a run that was
 stopped goes on where it was, and a new strategy needs no fit. ``results/study_searches.csv`` has a
 row per table, split and strategy.
@@ -39,7 +40,9 @@ RESULTS = store.RESULTS.with_name("study_searches.csv")
 KEPT = Path(__file__).parents[1] / "data" / "study_searches"
 
 REPEATS = 2
-TRAIN_ROWS, TEST_ROWS = 1_000, 2_000
+TRAIN_ROWS = 1_000
+TEST_SHARE = 2
+"""Training rows at most, and test rows at most, as a multiple of these."""
 
 MARGIN = 0.001
 """A tenth of a point of accuracy: a cheaper search may lose so much."""
@@ -48,7 +51,7 @@ CHEAPER = 0.5
 """The share of the default's seconds that is clearly less."""
 
 KEY = ("dataset", "repeat", "method")
-COLUMNS = (*KEY, "accuracy", "cv_accuracy", "fits", "seconds", "p", "C", "gamma")
+COLUMNS = (*KEY, "n_train", "accuracy", "cv_accuracy", "fits", "seconds", "p", "C", "gamma")
 
 
 # --- what is computed ----------------------------------------------------------------------------
@@ -61,41 +64,47 @@ class Work:
     dataset: str
     repeat: int
     rows: int
+    most: int  # training rows
     folder: Path
 
     @property
     def path(self) -> Path:
         """Where it is kept."""
-        return self.folder / f"{self.dataset}-{self.repeat}.npz"
+        return self.folder / f"{self.dataset}-{self.repeat}-{self.most}.npz"
 
     @property
     def expected_seconds(self) -> float:
         """A guess from the number of rows, which orders the work."""
-        train = min(int(TRAIN_SHARE * self.rows), TRAIN_ROWS)
-        return 0.5 + 10.0 * (train / TRAIN_ROWS) ** 1.7
+        return 0.5 + 10.0 * (self.n_train / TRAIN_ROWS) ** 1.7
+
+    @property
+    def n_train(self) -> int:
+        """Training rows."""
+        return min(int(TRAIN_SHARE * self.rows), self.most)
 
     def __call__(self) -> float:
         """Compute and keep it; the seconds it took."""
         began = time.perf_counter()
         table = sets.load(self.dataset)
         parts = split(table, self.repeat)
-        train = capped(parts.train, TRAIN_ROWS, self.repeat)
-        test = capped(parts.test, TEST_ROWS, self.repeat)
+        train = capped(parts.train, self.most, self.repeat)
+        test = capped(parts.test, TEST_SHARE * self.most, self.repeat)
         compute(train, test, self.repeat).save(self.path)
         return time.perf_counter() - began
 
 
-def played(dataset: str, repeat: int, cells: Cells) -> list[dict[str, Any]]:
+def played(work: Work) -> list[dict[str, Any]]:
     """What every strategy chooses, what that is worth, and what it costs."""
-    rows = []
+    cells, rows = Cells.load(work.path), []
     for method, strategy in STRATEGIES.items():
         asked = Asked(cells)
         place = strategy(asked)
         rows.append(
             {
-                "dataset": dataset,
-                "repeat": repeat,
+                "dataset": work.dataset,
+                "repeat": work.repeat,
                 "method": method,
+                "n_train": work.n_train,
                 "accuracy": cells.test[place],
                 "cv_accuracy": cells.score[place].mean(),
                 "fits": asked.fits,
@@ -304,6 +313,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what is left to run; 1 if something failed, 2 if there is nothing to run on."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.study.searches")
     parser.add_argument("--only", nargs="+", metavar="SET", help="these tables; default: all 71")
+    parser.add_argument("--rows", type=int, default=TRAIN_ROWS, help="of training, at most")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="splits of each table")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--folder", type=Path, default=KEPT, help="of the tables of cells")
@@ -317,17 +328,15 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown or not rows:
         print(f"no such tables: {', '.join(unknown) or 'none at all'}", file=sys.stderr)
         return 2
-    work = [
-        Work(name, repeat, rows[name], given.folder) for repeat in range(REPEATS) for name in wanted
-    ]
-    failures = _run([one for one in work if not one.path.exists()], given.processes)
-    done = [one for one in work if one.path.exists()]
-    write(
-        given.output,
-        [row for one in done for row in played(one.dataset, one.repeat, Cells.load(one.path))],
-    )
-    print(*failures, sep="\n", file=sys.stderr)
-    print(f"{len(done)} splits in {given.output}, {len(failures)} failures")
+    failures = []
+    for repeat in range(given.repeats):
+        work = [Work(name, repeat, rows[name], given.rows, given.folder) for name in wanted]
+        failures += _run([one for one in work if not one.path.exists()], given.processes)
+        done = [one for one in work if one.path.exists()]
+        write(given.output, [row for one in done for row in played(one)])
+        print(f"split {repeat}: {len(done)} tables in {given.output}", flush=True)
+    for failure in failures:
+        print(failure, file=sys.stderr)
     _summary(given.output)
     return 1 if failures else 0
 
