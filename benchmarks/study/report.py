@@ -19,7 +19,16 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchmarks.study import findings, machines, pictures, plan, sets, statistics, store
+from benchmarks.study import (
+    findings,
+    machines,
+    pictures,
+    plan,
+    search_evidence,
+    sets,
+    statistics,
+    store,
+)
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAGE = Path(__file__).parents[2] / "docs" / "study.md"
@@ -53,6 +62,7 @@ def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
         "linear_rows": plan.LINEAR_ROWS,
         "other_rows": plan.OTHER_ROWS,
         "large": sets.LARGE,
+        "searches": None,
     }
     for family in machines.FAMILIES:
         content[family] = _family(rows, family, images) if _has(present, family) else None
@@ -156,6 +166,21 @@ def _table(
     return lines, [findings.spelled(name) for name in frontier]
 
 
+def searches(path: Path) -> dict[str, Any] | None:
+    """What the comparison of searches says, if it was made."""
+    found = _try(search_evidence.evidence, pd.read_csv(path)) if path.exists() else None
+    if found is None:
+        return None
+    return {
+        "tables": found.n_tables,
+        "splits": found.n_splits,
+        "train": found.n_train,
+        "strategies": len(found.chosen_by),
+        "lines": search_evidence.told(found),
+        "sentences": search_evidence.sentences(found),
+    }
+
+
 def _try(compute: Callable[..., Any], *arguments: Any) -> Any:
     """What can be computed from the results, or None where they lack what it takes."""
     try:
@@ -202,7 +227,9 @@ def main(arguments: list[str] | None = None) -> int:
     if rows.empty:
         print(f"{given.results} has no rows yet", file=sys.stderr)
         return 2
-    page = render(gather(rows, given.output.parent / "images"))
+    content = gather(rows, given.output.parent / "images")
+    content["searches"] = searches(given.results.with_name("study_searches.csv"))
+    page = render(content)
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(page, encoding="utf-8")
     print(given.output)

@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.study import searches, sets
+from benchmarks.study import report, search_evidence, searches, sets, statistics, store
 from benchmarks.study.cells import COSTS, FOLDS, SHAPE, WIDTHS, Cells, compute
 from benchmarks.study.machines import EXPONENTS
 from benchmarks.study.preparation import preparation
@@ -229,7 +229,7 @@ def test_a_run_goes_on_where_it_was_and_keeps_the_rows_of_other_tables(
 
 
 def test_the_half_of_a_table_never_changes():
-    assert [searches.half_of(name) for name in ("pima", "sonar", "penguins", "vowel")] == [
+    assert [search_evidence.half_of(name) for name in ("pima", "sonar", "penguins", "vowel")] == [
         0,
         0,
         1,
@@ -250,6 +250,7 @@ def results(gains, seconds, n=60):
                         "dataset": f"table {number}",
                         "repeat": repeat,
                         "method": method,
+                        "n_train": 700,
                         "accuracy": base
                         + (gains[method] + 0.0005 * random.normal() if method in gains else 0.0),
                         "fits": 100,
@@ -273,7 +274,7 @@ SECONDS = {"p = 1": 0.1, "p = 1.5": 0.2, "p = 2": 0.3, "coarse": 0.9, "moving": 
 def test_what_is_cheaper_and_as_good_or_as_dear_and_better_pays():
     pytest.importorskip("baycomp")
     pytest.importorskip("statsmodels")
-    found = searches.evidence(results(GAINS, SECONDS))
+    found = search_evidence.evidence(results(GAINS, SECONDS))
     assert sum(found.n_tables) == 60
     assert [one.method for one in found.chosen_by] == [
         "p = 1",
@@ -292,22 +293,60 @@ def test_what_is_cheaper_and_as_good_or_as_dear_and_better_pays():
     assert not by_name["p = 1.5"].better
     assert by_name["moving"].better
     assert not by_name["moving"].cheaper
-    assert any("| p = 1.5 |" in line and line.endswith("| yes |") for line in searches.told(found))
+    assert any(
+        "| p = 1.5 |" in line and line.endswith("| yes |") for line in search_evidence.told(found)
+    )
+
+
+def test_the_page_has_what_the_results_say(tmp_path):
+    pytest.importorskip("baycomp")
+    pytest.importorskip("statsmodels")
+    assert report.searches(tmp_path / "none.csv") is None
+    path = tmp_path / "study_searches.csv"
+    results(GAINS, SECONDS).to_csv(path)
+    found = report.searches(path)
+    assert (sum(found["tables"]), found["splits"], found["train"]) == (60, 120, 700)
+    assert found["sentences"][-1] == 'What pays: "p = 1.5", "p = 2", "moving".'
+    page = report.render({**report.gather(study_rows(), tmp_path), "searches": found})
+    assert "at most 700 training rows" in page
+    assert "a loss of a tenth of a point is ruled out" in page
+    assert "\n| coarse | 100 % | 90 % |" in page
+    assert "cheaper search" not in report.render(report.gather(study_rows(), tmp_path))
+    results({"p = 1": -0.01}, {}).to_csv(path)
+    assert report.searches(path)["sentences"] == [
+        "No strategy came near the default grid for less on the tables to choose by."
+    ]
+
+
+def study_rows():
+    """The smallest results that the page can be made of."""
+    return pd.DataFrame(
+        [
+            {
+                **dict.fromkeys(store.COLUMNS, 0.5),
+                "dataset": f"table {number}",
+                "repeat": 0,
+                "method": "dummy",
+                "chosen": {},
+            }
+            for number in range(3)
+        ]
+    )
 
 
 def test_what_is_chosen_by_luck_is_not_confirmed():
     pytest.importorskip("baycomp")
     pytest.importorskip("statsmodels")
     rows = results({"moving": 0.0, "p = 2": 0.0}, {"moving": 1.0, "p = 2": 0.2})
-    first = rows["dataset"].map(searches.half_of) == 0
+    first = rows["dataset"].map(search_evidence.half_of) == 0
     rows.loc[first & (rows["method"] != "default"), "accuracy"] += 0.01
     rows.loc[~first & (rows["method"] == "p = 2"), "accuracy"] -= 0.002
-    found = searches.evidence(rows)
+    found = search_evidence.evidence(rows)
     assert {one.comparison.first for one in found.confirmations} <= {"moving", "p = 2"}
     assert found.confirmations
     assert not any(one.pays for one in found.confirmations)
 
 
 def test_one_half_alone_is_no_evidence():
-    with pytest.raises(searches.statistics.Lacking, match="halves"):
-        searches.evidence(results({"p = 2": 0.0}, {}, n=1))
+    with pytest.raises(statistics.Lacking, match="halves"):
+        search_evidence.evidence(results({"p = 2": 0.0}, {}, n=1))
