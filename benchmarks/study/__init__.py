@@ -9,6 +9,6 @@
 A run that was stopped goes on where it was. ``sets`` says what is read and what is left out of it,
 ``preparation`` what every table goes through, ``splits`` who trains and who tests, ``machines`` and
 ``rivals`` what is fitted, ``rules`` how p is chosen, ``plan`` how long it may take, ``store`` what
-is kept. ``statistics`` and ``report`` need the results only. Of ``searches``, ``cells`` computes what
-is known of a split, ``strategies`` plays on it, ``search_evidence`` says what pays.
+is kept. ``statistics`` and ``report`` need the results only. Of ``searches``, ``cells`` computes
+what is known of a split, ``strategies`` plays on it, ``search_evidence`` says what pays.
 """
