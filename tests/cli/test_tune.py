@@ -151,16 +151,6 @@ def test_the_chosen_p_beside_the_default(words, tmp_path, capfd):
     assert not any("default" in remark for remark in facts["remarks"])
 
 
-def test_other_p_may_be_tried_near_the_best_of_one(words, capfd):
-    words = [*words, "--ps", "1,1.5,2", "--Cs", "0.1,1,10,100", "--gammas", "0.01,0.1,1,10"]
-    assert main([*words, "--strategy", "p_last", "--json"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    # 16 of p = 1.5, and at most nine of each other p; none of them is missed.
-    assert 16 < len(found["search"]) == found["combinations"] <= 16 + 2 * 9
-    assert main([*words, "--strategy", "p_last"]) == 0
-    assert f"{found['combinations']} combinations tried" in capfd.readouterr().out
-
-
 def test_the_table_shows_the_chosen_row(words, capfd):
     assert main([*words, "--top", "3", "--rule", "one_se"]) == 0
     out = capfd.readouterr().out
@@ -350,7 +340,6 @@ def test_the_report_prints(report, tmp_path):
         (["--gammas", "inf"], "above 0 and finite, got inf"),
         (["--cv", "1"], "--cv"),
         (["--rule", "worst"], "--rule"),
-        (["--strategy", "luck"], "--strategy"),
     ],
 )
 def test_wrong_usage(words, capfd, given, message):

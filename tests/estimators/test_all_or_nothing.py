@@ -124,7 +124,6 @@ BAD = {
     "scoring": "no such score",
     "refit": "yes",
     "rule": "worst",
-    "strategy": "luck",
     "on_interrupt": "ask",
     "eps": -1.0,
     "max_steps": -1,

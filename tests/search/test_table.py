@@ -17,7 +17,6 @@ def table(scores, supports=None):
         "linear", np.zeros((1, 1)), np.ones(1)
     )
     found = ScoreTable(grid, scores.shape[1])
-    found.asked[:] = True
     found.score[:] = scores
     found.n_support[:] = np.ones(len(scores))[:, None] if supports is None else supports
     found.gap[:] = np.where(np.isnan(scores), np.nan, 1e-5)

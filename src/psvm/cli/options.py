@@ -69,13 +69,6 @@ class Rule(StrEnum):
     one_se = "one_se"
 
 
-class Strategy(StrEnum):
-    """Which combinations are tried."""
-
-    grid = "grid"
-    p_last = "p_last"
-
-
 def positive(value: float | None) -> float | None:
     """Refuse numbers that are not above 0."""
     if value is not None and not value > 0:

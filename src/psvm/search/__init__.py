@@ -18,7 +18,6 @@ module             what it does
 ``class_problem``  the same of rows with labels
 ``target_problem`` the same of rows with targets
 ``engines``        which engine solves the cells
-``rounds``         which cells are solved when
 ``explore``        the search from the first cell to the choice
 ``gram_search``    solves cells on shared Gram matrices, in threads
 ``gram``           fills these matrices within a limit of memory

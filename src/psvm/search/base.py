@@ -62,7 +62,6 @@ class PNormSearch(CallbackSupportMixin):
     scoring: Any
     refit: bool
     rule: Literal["best", "one_se"]
-    strategy: Literal["grid", "p_last"] = "grid"  # of models that were kept before there was one
     tol: float
     max_time: float | None
     cache_size: float | None
@@ -119,8 +118,6 @@ class PNormSearch(CallbackSupportMixin):
             scorer=posed.scorer,
             watch=watch,
             rule=self.rule,
-            strategy=self.strategy,
-            default_p=float(task.model().p),
             max_time=settings.max_time,
             began=began,
             keep_when_interrupted=self.on_interrupt == "keep",
@@ -130,10 +127,9 @@ class PNormSearch(CallbackSupportMixin):
             explorer.search()
             held_out = posed.scorer.of_all_rows(explorer.settle())
             watch.final_fit()
-            table = explorer.table
-            warn_of_gaps(table.gap[table.asked], COARSE, name)
-            warn_of_scores(table, name)
-            warn_of_edges(edges_of(table.results(), table.place(explorer.chosen)), name)
+            warn_of_gaps(explorer.table.gap, COARSE, name)
+            warn_of_scores(explorer.table, name)
+            warn_of_edges(edges_of(explorer.table.results(), explorer.chosen), name)
             start = time.perf_counter()
             model = None
             if self.refit:
@@ -166,7 +162,7 @@ class PNormSearch(CallbackSupportMixin):
         posed.seen.store(self)
         self.scorer_ = scorer
         self.cv_results_ = table.results()
-        self.best_index_ = table.place(chosen)
+        self.best_index_ = chosen
         self.best_params_ = dict(table.grid.params[chosen])
         self.best_score_ = float(table.mean[chosen])
         self.n_splits_ = len(explorer.problem.folds)

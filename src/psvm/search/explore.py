@@ -1,7 +1,6 @@
 """A search from the first cell to the choice.
 
-1. Every cell is solved on every split, to a coarse relative gap; or in rounds, those that the
-   cells of earlier rounds suggest.
+1. Every cell is solved on every split, to a coarse relative gap.
 2. The cells near the best are solved again, finely: what is chosen among is exact.
 3. A cell is chosen. It has been solved finely, or is now; its held-out decision values are kept.
 """
@@ -19,7 +18,6 @@ import numpy.typing as npt
 from psvm.search.board import Engine, FoldAnswers, Listener
 from psvm.search.engines import Engines
 from psvm.search.problem import SearchProblem
-from psvm.search.rounds import rounds
 from psvm.search.scoring import HeldOutScorer
 from psvm.search.table import ScoreTable
 from psvm.search.watch import NothingFinished, SearchStopped, SearchWatch
@@ -57,8 +55,6 @@ class Explorer:
     scorer: HeldOutScorer
     watch: SearchWatch
     rule: str
-    strategy: str
-    default_p: float
     max_time: float | None
     began: float
     keep_when_interrupted: bool
@@ -78,15 +74,11 @@ class Explorer:
         """Solve and score the cells, until they are done or something ends it: some are scored."""
         try:
             search = self.engines.search
-            for cells in rounds(self.strategy, self.problem.grid, self.default_p, self._leader):
-                self.table.asked[cells] = True
-                if self.table.finished.any() and time.monotonic() > self._end:
-                    raise SearchStopped("stopped by max_time")
-                self._solve(search, cells, self.coarse, self._end)
+            self._solve(search, range(self.table.grid.size), self.coarse, self._end)
             if not self.table.finished.any():
                 raise ValueError(
                     f"`scoring` gave NaN or infinity on some split for every one of "
-                    f"{self.table.n_asked} cells, so none can be chosen; take another `scoring`, "
+                    f"{self.table.grid.size} cells, so none can be chosen; take another `scoring`, "
                     f"or a `cv` whose held-out rows it is defined for."
                 )
             if self.fine < self.coarse:
@@ -110,10 +102,6 @@ class Explorer:
             )
         self.watch.finish()
         self.searched = True
-
-    def _leader(self) -> int | None:
-        """The cell of the best score so far, if there is one."""
-        return self.table.best("best") if self.table.finished.any() else None
 
     @property
     def chosen(self) -> int:
@@ -217,7 +205,7 @@ class Explorer:
             float(table.mean[best]),
             table.grid.params[best],
             finished=int(table.finished.sum()),
-            cells=table.n_asked,
+            cells=table.grid.size,
         )
         if best in np.asarray(cells)[whole]:
             where = cells.index(best)

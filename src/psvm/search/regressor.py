@@ -82,11 +82,6 @@ class PSVRCV(PNormSearch, RegressorMixin, BaseEstimator):
     rule : {"best", "one_se"}, default="best"
         "best" takes the highest mean score, among equals the one with the fewest support vectors.
         "one_se" takes the fewest support vectors among all cells within one standard error of it.
-    strategy : {"grid", "p_last"}, default="grid"
-        "grid" solves all cells. "p_last" solves those of one p, the default of the model or that of
-        ``ps`` nearest to it, and then of every other p only the cells whose other parameters are at
-        most one place from the best: less than half of the cells of the default grid. The others
-        are no part of ``cv_results_``.
     tol : float, default=1e-4
         Relative duality gap of the final fit. The search itself solves to 1e-3, and all cells near
         the best score to 1e-4; up to 1000 rows everything to 1e-5.
@@ -186,7 +181,6 @@ class PSVRCV(PNormSearch, RegressorMixin, BaseEstimator):
         scoring: Any = None,
         refit: bool = True,
         rule: Literal["best", "one_se"] = "best",
-        strategy: Literal["grid", "p_last"] = "grid",
         tol: float = 1e-4,
         max_time: float | None = None,
         cache_size: float | None = None,
@@ -208,7 +202,6 @@ class PSVRCV(PNormSearch, RegressorMixin, BaseEstimator):
         self.scoring = scoring
         self.refit = refit
         self.rule = rule
-        self.strategy = strategy
         self.tol = tol
         self.max_time = max_time
         self.cache_size = cache_size

@@ -13,7 +13,6 @@ from sklearn.model_selection import check_cv
 from psvm.estimators import validation as check
 from psvm.rows.kernel import Kernel
 from psvm.search.grid import AskedGrid
-from psvm.search.rounds import STRATEGIES
 from psvm.search.table import RULES
 from psvm.search.task import Task
 
@@ -47,7 +46,6 @@ class SearchSettings:
 def check_settings(search: Any, task: Task) -> SearchSettings:
     """All parameters of a search, or an error that names the wrong one."""
     check.check_choice("rule", search.rule, RULES)
-    check.check_choice("strategy", search.strategy, STRATEGIES)
     check.check_choice("on_interrupt", search.on_interrupt, ("raise", "keep"))
     check.check_bool("fit_intercept", search.fit_intercept)
     check.check_bool("refit", search.refit)

@@ -40,8 +40,6 @@ class ScoreTable:
     score, n_support, gap, fit_seconds, score_seconds : ndarray of shape (n_cells, n_splits)
         Held-out score, weight of the support vectors (their number, if no row has a weight),
         relative duality gap, time.
-    asked : ndarray of bool, shape (n_cells,)
-        Which cells the search has asked for: the others are no part of ``results``.
     """
 
     def __init__(self, grid: Grid, n_splits: int) -> None:
@@ -50,16 +48,6 @@ class ScoreTable:
         self.score, self.n_support, self.gap, self.fit_seconds, self.score_seconds = (
             np.full(shape, np.nan) for _ in range(5)
         )
-        self.asked = np.zeros(grid.size, dtype=np.bool_)
-
-    @property
-    def n_asked(self) -> int:
-        """How many cells the search has asked for."""
-        return int(self.asked.sum())
-
-    def place(self, cell: int) -> int:
-        """The place of a cell in ``results``."""
-        return int(self.asked[:cell].sum())
 
     @property
     def mean(self) -> Array:
@@ -86,30 +74,27 @@ class ScoreTable:
         return [int(c) for c in np.flatnonzero(mean >= mean.max() - distance)]
 
     def results(self) -> dict[str, Any]:
-        """The cells that were asked for, as GridSearchCV's ``cv_results_`` with two keys more."""
+        """The table with the keys of GridSearchCV's ``cv_results_``, and three more."""
         results: dict[str, Any] = {}
-        asked = self.asked
         for name, values in (("fit", self.fit_seconds), ("score", self.score_seconds)):
-            results[f"mean_{name}_time"] = values[asked].mean(axis=1)
-            results[f"std_{name}_time"] = values[asked].std(axis=1)
-        params = [dict(self.grid.params[cell]) for cell in np.flatnonzero(asked)]
-        for name in params[0]:
-            column = np.array([cell[name] for cell in params])
+            results[f"mean_{name}_time"] = values.mean(axis=1)
+            results[f"std_{name}_time"] = values.std(axis=1)
+        for name in self.grid.params[0]:
+            column = np.array([cell[name] for cell in self.grid.params])
             results[f"param_{name}"] = np.ma.MaskedArray(column, mask=False)
-        results["params"] = params
-        score = self.score[asked]
-        for split in range(score.shape[1]):
-            results[f"split{split}_test_score"] = score[:, split].copy()
-        mean = self.mean[asked]
+        results["params"] = [dict(cell) for cell in self.grid.params]
+        for split in range(self.score.shape[1]):
+            results[f"split{split}_test_score"] = self.score[:, split].copy()
+        mean = self.mean
         results["mean_test_score"] = mean
         with np.errstate(over="ignore", invalid="ignore"):  # a score may be infinite, or nearly
-            results["std_test_score"] = score.std(axis=1)
+            results["std_test_score"] = self.score.std(axis=1)
         # As in GridSearchCV, unfinished cells share the last rank.
         lowest = np.nanmin(mean, initial=0.0) - 1.0
         ranks = rankdata(-np.where(np.isnan(mean), lowest, mean), method="min")
         results["rank_test_score"] = ranks.astype(np.int32)
-        results["mean_n_support"] = self.n_support[asked].mean(axis=1)
-        results["max_dual_gap"] = self.gap[asked].max(axis=1)
+        results["mean_n_support"] = self.n_support.mean(axis=1)
+        results["max_dual_gap"] = self.gap.max(axis=1)
         return results
 
 
@@ -162,7 +147,7 @@ def warn_of_scores(table: ScoreTable, search: str) -> None:
     odd = int(np.sum(np.isfinite(table.gap).all(axis=1) & ~table.finished))
     if odd:
         warn_user(
-            f"{search} chooses without {odd} of {table.n_asked} cells: `scoring` gave NaN or "
+            f"{search} chooses without {odd} of {table.grid.size} cells: `scoring` gave NaN or "
             f"infinity for them on some split.",
             UserWarning,
         )

@@ -83,12 +83,6 @@ def tune(
             "--rule", help="Take the best score, or the simplest model within a standard error."
         ),
     ] = opt.Rule.best,
-    strategy: Annotated[
-        opt.Strategy,
-        typer.Option(
-            "--strategy", help="Try all combinations, or other p only near the best of one p."
-        ),
-    ] = opt.Strategy.grid,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Rows of the table.")] = 10,
     report: Annotated[
         Path | None,
@@ -153,7 +147,6 @@ def tune(
         "cv": cv,
         "scoring": scoring,
         "rule": rule.value,
-        "strategy": strategy.value,
         "max_time": max_time,
         "on_interrupt": "keep",
         "n_jobs": jobs,
