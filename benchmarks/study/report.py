@@ -27,6 +27,7 @@ from benchmarks.study import (
     pictures,
     plan,
     regressions,
+    search_evidence,
     sets,
     statistics,
     store,
@@ -52,10 +53,17 @@ TABLE_METHODS = (
 """Methods of the table and of the picture of time and accuracy."""
 
 
-def gather(
-    rows: pd.DataFrame, images: Path, regression: pd.DataFrame | None = None
-) -> dict[str, Any]:
-    """All that the page shows, computed; pictures are drawn on the way."""
+def complete(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
+    """All that the page shows, with the parts that have results of their own, where they were run."""
+    content = gather(rows, images)
+    if regressions.RESULTS.exists():
+        content["regression"] = _regression(store.read(regressions.RESULTS, regressions.COLUMNS))
+    content["searches"] = searches(store.RESULTS.with_name("study_searches.csv"))
+    return content
+
+
+def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
+    """What the main results say; pictures are drawn on the way."""
     present = set(rows["method"])
     content: dict[str, Any] = {
         "n_sets": rows["dataset"].nunique(),
@@ -70,6 +78,8 @@ def gather(
         "other_rows": plan.OTHER_ROWS,
         "large": sets.LARGE,
         "repeats": sets.REPEATS,
+        "regression": None,
+        "searches": None,
     }
     for family in machines.FAMILIES:
         content[family] = _family(rows, family, images) if _has(present, family) else None
@@ -84,7 +94,6 @@ def gather(
     content["boosting_effects"] = (
         _try(findings.effect_sentences, rows, "kernel-best", "lightgbm") or []
     )
-    content["regression"] = None if regression is None else _regression(regression)
     shown = [name for name in TABLE_METHODS if name in present]
     content["table"], content["frontier"] = _table(rows, shown, images)
     return content
@@ -191,6 +200,21 @@ def _table(
     return lines, [findings.spelled(name) for name in frontier]
 
 
+def searches(path: Path) -> dict[str, Any] | None:
+    """What the comparison of searches says, if it was made."""
+    found = _try(search_evidence.evidence, pd.read_csv(path)) if path.exists() else None
+    if found is None:
+        return None
+    return {
+        "tables": found.n_tables,
+        "splits": found.n_splits,
+        "train": found.n_train,
+        "strategies": len(found.chosen_by),
+        "lines": search_evidence.told(found),
+        "sentences": search_evidence.sentences(found),
+    }
+
+
 def _try(compute: Callable[..., Any], *arguments: Any) -> Any:
     """What can be computed from the results, or None where they lack what it takes."""
     try:
@@ -209,13 +233,6 @@ def incomplete(rows: pd.DataFrame) -> str | None:
         return None
     of = f" of {planned}" if planned else ""
     return f"This is a part of the study: {have} of {all_sets} sets, {splits}{of} splits."
-
-
-def of_regression() -> pd.DataFrame | None:
-    """The results of the part on regression, where it has been run."""
-    if not regressions.RESULTS.exists():
-        return None
-    return store.read(regressions.RESULTS, regressions.COLUMNS)
 
 
 def elsewhere(rows: pd.DataFrame) -> dict[Path, str]:
@@ -255,7 +272,7 @@ def main(arguments: list[str] | None = None) -> int:
     if rows.empty:
         print(f"{given.results} has no rows yet", file=sys.stderr)
         return 2
-    page = render(gather(rows, given.output.parent / "images", of_regression()))
+    page = render(complete(rows, given.output.parent / "images"))
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(page, encoding="utf-8")
     if given.output == PAGE:

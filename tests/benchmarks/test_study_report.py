@@ -139,9 +139,7 @@ def test_pages_are_what_the_results_say(tmp_path):
     if not store.RESULTS.exists():
         pytest.skip("the study has not been run")
     rows = store.read(store.RESULTS)
-    assert report.PAGE.read_text(encoding="utf-8") == report.render(
-        report.gather(rows, tmp_path, report.of_regression())
-    )
+    assert report.PAGE.read_text(encoding="utf-8") == report.render(report.complete(rows, tmp_path))
     for path, text in report.elsewhere(rows).items():
         assert path.read_text(encoding="utf-8") == text, path.name
 
