@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-# Rows looked at for the centre and the size of the features: of each block and in all.
+# Rows looked at for the centre and the size of the features, in all.
 _LOOKED_AT = 2_000
 # Rows and block pointers of a block beside its entries, in bytes.
 _OVERHEAD = 200
@@ -142,7 +142,7 @@ def describe(block: Block, expected: Expected, blocks: int) -> Described:
     X = block.X
     with naming(block.number):
         largest = check.check_entries(X, _estimator(expected.estimator)) if block.rows else 0.0
-        step = max(1, -(-block.rows * min(blocks, 8) // _LOOKED_AT))
+        step = max(1, block.rows * blocks // _LOOKED_AT)
         return Described(
             number=block.number,
             rows=block.rows,
@@ -165,8 +165,7 @@ def as_sparse(block: Block) -> Block:
 def summary_of(described: Sequence[Described], *, centred: bool) -> RowSummary:
     """Shape and size of all rows, from a look at some of them."""
     full = [one for one in described if one.rows]
-    picked = np.unique(np.linspace(0, len(full) - 1, 8).astype(int))
-    some = [full[k].some for k in picked]
+    some = [one.some for one in full]
     if any(one.sparse for one in full):
         some = [sp.csr_matrix(part) for part in some]
     return describe_rows(some, sum(one.rows for one in full), in_memory=False, centred=centred)

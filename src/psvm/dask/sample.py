@@ -41,14 +41,24 @@ Array = npt.NDArray[np.float64]
 MOST_ENTRIES, MOST_TO_SIFT = 2**22, 2**24
 
 
-def sample_of(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows]:
-    """Rows of a block, of each class its share; those on the same features together."""
+def sample_of(setup: Setup, share: Array, *blocks: Block) -> tuple[Any, PricedRows]:
+    """Rows of some blocks, of each class its share; those on the same features together."""
+    return _together([_sample_of_one(block, setup, share) for block in blocks])
+
+
+def _sample_of_one(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows]:
     priced = setup.encoder.rows(block.y, block.weight)
     problems = priced.problems(setup.signs, setup.terms)
     lot = problems.of_rows(np.random.default_rng([0, block.number]).random(block.rows))
     chosen = np.flatnonzero((lot < share[priced.codes]) & (priced.cost > 0.0))
     some, places = problems.among(chosen)
     return block.X[places], PricedRows.of(some)
+
+
+def _together(parts: Sequence[tuple[Any, PricedRows]]) -> tuple[Any, PricedRows]:
+    rows, priced = [part for part, _ in parts], [one for _, one in parts]
+    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+    return X, PricedRows.joined(priced, [part.shape[0] for part in rows])
 
 
 def sample_solution(
@@ -61,19 +71,18 @@ def sample_solution(
     most = MOST_TO_SIFT if solve.setup.terms.p == 1.0 else MOST_ENTRIES
     size = min(size, most / max(summary.entries, 1.0))
     share = sample_shares(counts, size if solve.setup.encoder.goals_are_1 else 2.0 * size)
-    tasks = [
-        Task(cluster.name("sample"), sample_of, block, solve.setup, share)
-        for block in passes.blocks
-    ]
+    tasks, where = [], {}
+    for shard in passes.shards:
+        blocks = [passes.blocks[block] for block in shard.blocks]
+        tasks.append(Task(cluster.name("sample"), sample_of, solve.setup, share, *blocks))
+        where[tasks[-1].key] = shard.worker
     cluster.traffic.tasks += len(tasks)
-    futures = cluster.submit(tasks, {}, [task.key for task in tasks])
+    futures = cluster.submit(tasks, where, [task.key for task in tasks])
     began = time.monotonic()
     parts = cluster.results(list(futures.values()))
     cluster.traffic.seconds_loading += time.monotonic() - began
     cluster.traffic.bytes_sampled += pickled_bytes(parts)
-    rows, priced = [part for part, _ in parts], [one for _, one in parts]
-    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
-    joined = PricedRows.joined(priced, [part.shape[0] for part in rows])
+    X, joined = _together(parts)
     codes = joined.codes
     found = np.bincount(codes, minlength=counts.size)
     factor = counts / np.maximum(found, 1)
