@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,24 +39,6 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Block:
-    """The rows of one partition, as the solver wants them."""
-
-    number: int
-    X: Any  # C-contiguous array or canonical CSR matrix, of float32 or float64
-    y: npt.NDArray[Any]
-    weight: Array
-
-    @property
-    def rows(self) -> int:
-        """How many these are."""
-        return int(self.X.shape[0])
-
-    def __sizeof__(self) -> int:
-        return int(_bytes_of(self.X) + self.y.nbytes + self.weight.nbytes + _OVERHEAD)
-
-
-@dataclass(frozen=True)
 class Described:
     """What the client is told of a block."""
 
@@ -69,6 +51,25 @@ class Described:
     nbytes: int
     some: Any  # a few of its rows
     target: Any  # what the target says of y and the weights
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of one partition, as the solver wants them."""
+
+    number: int
+    X: Any  # C-contiguous array or canonical CSR matrix, of float32 or float64
+    y: npt.NDArray[Any]
+    weight: Array
+    described: Described | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many these are."""
+        return int(self.X.shape[0])
+
+    def __sizeof__(self) -> int:
+        return int(_bytes_of(self.X) + self.y.nbytes + self.weight.nbytes + _OVERHEAD)
 
 
 class _Named:
@@ -151,9 +152,20 @@ def describe(block: Block, expected: Expected, blocks: int) -> Described:
             stored=int(X.nnz) if sp.issparse(X) else int(X.size),
             largest=largest,
             nbytes=int(block.__sizeof__()),
-            some=X[::step],
+            some=X[::step].copy(),
             target=expected.target.describe(block.y, block.weight),
         )
+
+
+def described_block(expected: Expected, blocks: int, number: int, *partition: Any) -> Block:
+    """One of so many partitions as a block that knows what the client is to be told of it."""
+    block = check_partition(number, expected, *partition)
+    return replace(block, described=describe(block, expected, blocks))
+
+
+def descriptions(*blocks: Block) -> list[Described | None]:
+    """What the client is told of some blocks."""
+    return [block.described for block in blocks]
 
 
 def as_sparse(block: Block) -> Block:

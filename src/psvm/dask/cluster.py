@@ -161,9 +161,7 @@ class Cluster:
     owned: list[Future] = field(default_factory=list)  # to be let go at the end of the fit
     fit: str = field(default_factory=lambda: uuid4().hex[:12])
     neighbours: dict[str, bool] = field(default_factory=dict)  # see _is_neighbour
-
-    def __post_init__(self) -> None:
-        self.direct = self.client.direct_to_workers  # whether results come without the scheduler
+    direct: bool = False  # whether results come without the scheduler
 
     @property
     def out_of_time(self) -> bool:
@@ -196,10 +194,11 @@ class Cluster:
     def workers(self) -> dict[str, int]:
         """Threads of every worker, by address."""
         found = {address: int(one["nthreads"]) for address, one in self.known().items()}
-        if self.client.direct_to_workers is None:
-            for address in set(found) - set(self.neighbours):
-                self.neighbours[address] = _is_neighbour(address)
-            self.direct = bool(found) and all(self.neighbours[address] for address in found)
+        for address in set(found) - set(self.neighbours):
+            self.neighbours[address] = _is_neighbour(address)
+        near = bool(found) and all(self.neighbours[address] for address in found)
+        wanted = self.client.direct_to_workers
+        self.direct = near if wanted is None else bool(wanted)
         return found
 
     def known(self) -> dict[str, Any]:
@@ -301,7 +300,7 @@ class Cluster:
                 error = one.exception(timeout=10)
                 if isinstance(error, distributed.scheduler.KilledWorker):
                     raise TasksLost(f"Workers died again and again: {error}") from error
-                if "psvm-describe" in str(one.key) and not str(error).startswith("partition"):
+                if "psvm-block" in str(one.key) and not str(error).startswith("partition"):
                     error.add_note(f"while partition {k} was read")
                 raise error
             if one.status == "cancelled":  # "lost" will be computed again
@@ -342,7 +341,7 @@ class Cluster:
         vigil = _Vigil(self, futures, time.monotonic())
         try:
             while True:
-                direct = bool(self.direct)
+                direct = self.direct
                 with self._gathering(futures, direct=direct) as under_way:
                     while not concurrent.futures.wait([under_way], timeout=self.moment).done:
                         self._check(futures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +49,9 @@ _ROWS_PER_UNKNOWN = 5
 SLOPE_BAND = 4.0
 
 
-def sample_of(setup: Setup, share: Array, *blocks: Block) -> tuple[Any, PricedRows]:
-    """Rows of some blocks, of each class its share; those on the same features together."""
-    return _together([_sample_of_one(block, setup, share) for block in blocks])
+def sample_of(setup: Setup, share: Array, *blocks: Block) -> list[tuple[Any, PricedRows]]:
+    """Rows of each of some blocks, of each class its share; those on the same features together."""
+    return [_sample_of_one(block, setup, share) for block in blocks]
 
 
 def _sample_of_one(block: Block, setup: Setup, share: Array) -> tuple[Any, PricedRows]:
@@ -107,13 +108,16 @@ class Slope:
             return None
         near, places = passes.problems.among(passes.active_rows(t))
         weight = near.summed(0.5 / width * near.cost, places.size)
-        rows = gather(passes.rows, places)
-        if sp.issparse(rows):
-            rows = rows.toarray()
-        shift = np.zeros(w.size) if passes.shift is None else passes.shift
-        z = np.column_stack([rows - shift, np.ones(places.size)])
-        gram = z.T @ (z * weight[:, None])
-        return cls(width, gram, shift, near.fit_intercept, typical_cost)
+        rows, shift = gather(passes.rows, places), passes.shift
+        if shift is not None:  # never of sparse rows
+            rows = rows - shift
+        inner = rows.T @ (sp.diags_array(weight) @ rows)
+        gram = np.empty((w.size + 1, w.size + 1))
+        gram[:-1, :-1] = inner.toarray() if sp.issparse(inner) else inner
+        gram[-1, :-1] = gram[:-1, -1] = rows.T @ weight
+        gram[-1, -1] = weight.sum()
+        given = np.zeros(w.size) if shift is None else shift
+        return cls(width, gram, given, near.fit_intercept, typical_cost)
 
     def step(self, begin: Begin, sums: Sums) -> tuple[Begin, float] | None:
         """Newton's step from there, by the sums of all rows, and how far it moves the margins.
@@ -131,12 +135,12 @@ class Slope:
         except np.linalg.LinAlgError:
             return None
         move = -system.solve(gradient)
-        distance = float(np.sqrt(max(move @ (self.gram @ move), 0.0) / weight))
+        moved = float(move @ (self.gram @ move))
+        distance = float(np.sqrt(max(moved, 0.0) / weight))
         if not np.isfinite(distance):
             return None
-        return Begin(
-            begin.w + move[:-1], begin.b + float(move[-1] - self.shift @ move[:-1])
-        ), distance
+        b = begin.b + float(move[-1] - self.shift @ move[:-1])
+        return Begin(begin.w + move[:-1], b), distance
 
 
 def sample_solution(
@@ -159,7 +163,10 @@ def sample_solution(
     parts = cluster.results(list(futures.values()))
     cluster.traffic.seconds_loading += time.monotonic() - began
     cluster.traffic.bytes_sampled += pickled_bytes(parts)
-    X, joined = _together(parts)
+    # In the order of the blocks, wherever these lie: the same sample in every fit.
+    places = [block for shard in passes.shards for block in shard.blocks]
+    in_order = dict(zip(places, chain.from_iterable(parts), strict=True))
+    X, joined = _together([in_order[block] for block in sorted(in_order)])
     codes = joined.codes
     found = np.bincount(codes, minlength=counts.size)
     factor = counts / np.maximum(found, 1)
