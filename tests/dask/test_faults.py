@@ -27,6 +27,7 @@ import dask  # noqa: E402
 
 from psvm.dask import ClusterError, DaskLinearPSVC, DaskLinearPSVR  # noqa: E402
 from psvm.dask import cluster as cluster_module  # noqa: E402
+from psvm.dask import sift as sift_module  # noqa: E402
 from psvm.dask import solve as solve_module  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(
@@ -208,6 +209,8 @@ def test_all_workers_gone_while_rows_are_sifted(monkeypatch):
         return {}
 
     monkeypatch.setattr(solve_module.ClusterSolve, "_newton", not_this_way)
+    monkeypatch.setattr(sift_module, "_PER_DIGIT", 0.0)  # a band too narrow for this tol
+    monkeypatch.setattr(sift_module, "_SHARE_OF_STEP", 0.25)
     monkeypatch.setattr(cluster_module, "NO_WORKERS", 2.0)
     with cluster_of(1) as client:
         model = DaskLinearPSVC(1.0, C=0.1, tol=1e-11, on_failure="keep")
