@@ -54,7 +54,7 @@ TABLE_METHODS = (
 
 
 def complete(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
-    """All that the page shows, with the parts that have results of their own, where they were run."""
+    """All that the page shows: other parts, too, where they have been run."""
     content = gather(rows, images)
     if regressions.RESULTS.exists():
         content["regression"] = _regression(store.read(regressions.RESULTS, regressions.COLUMNS))
