@@ -61,13 +61,13 @@ def short(one: Comparison) -> str:
     """A comparison in a sentence; a table has the rest."""
     probability, verdict = max(
         (one.better, f"{spelled(one.first)} is better by more than half a point"),
-        (one.alike, "the two are alike within half a point"),
+        (one.alike, "they are alike within half a point"),
         (one.worse, f"{spelled(one.second)} is better by more than half a point"),
     )
     return (
-        f"{_capital(spelled(one.first))} against {spelled(one.second)}: {one.wins} wins, "
-        f"{one.ties} ties, {one.losses} losses on {one.n_sets} sets, {points(one.mean)} points on "
-        f"average; with probability {probability:.2f} {verdict}."
+        f"{_capital(spelled(one.first))}, beside {spelled(one.second)}: **{points(one.mean)} "
+        f"points** ({one.wins} wins, {one.ties} ties, {one.losses} losses on {one.n_sets} sets); "
+        f"{verdict} with probability {probability:.2f}."
     )
 
 
@@ -89,6 +89,17 @@ def line(one: Comparison) -> dict[str, str]:
 def small(p_value: float) -> str:
     """A p-value; those below a thousandth are only said to be."""
     return "< 0.001" if p_value < 1e-3 else f"{p_value:.3f}"
+
+
+def ranked_shortly(found: Ranks) -> str:
+    """The order of the ranks, and whether it means anything."""
+    exponent = {str(name): str(name).rpartition("-")[2] for name in found.mean.index}
+    order = ", ".join(f"{exponent[str(name)]} ({rank:.2f})" for name, rank in found.mean.items())
+    if found.p_value >= ALPHA:
+        told = f"which Friedman's test does not tell apart (p = {small(found.p_value)})"
+    else:
+        told = f"of which {', '.join(exponent[name] for name in found.leaders)} are not told apart"
+    return f"p by mean rank: {order}, {told}."
 
 
 def ranked(found: Ranks) -> str:

@@ -32,7 +32,8 @@ RESULTS = Path(__file__).parents[1] / "results" / "study.csv"
 
 def append(path: Path, row: Mapping[str, Any], columns: Sequence[str] = COLUMNS) -> None:
     """Add a row by one write: two processes mix lines, not letters."""
-    cells = {**row, "chosen": json.dumps(row["chosen"], sort_keys=True)}
+    chosen = {name: _rounded(value) for name, value in row["chosen"].items()}
+    cells = {**row, "chosen": json.dumps(chosen, sort_keys=True)}
     line = io.StringIO(newline="")
     writer = csv.DictWriter(line, columns, lineterminator="\n")
     writer.writerow({name: _text(cells[name]) for name in columns})
@@ -42,6 +43,10 @@ def append(path: Path, row: Mapping[str, Any], columns: Sequence[str] = COLUMNS)
 
 def _text(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def prepare(path: Path, columns: Sequence[str] = COLUMNS) -> None:

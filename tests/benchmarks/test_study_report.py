@@ -48,8 +48,8 @@ def test_a_comparison_says_who_wins():
     table = statistics.means(rows, ["kernel-2", "kernel-1"])
     (one,) = statistics.compare(table, [("kernel-2", "kernel-1")])
     sentence = findings.short(one)
-    assert "Kernel, p = 2 against kernel, p = 1: 8 wins, 0 ties, 0 losses on 8 sets" in sentence
-    assert f"+{100 * 0.05 * 4.5 / 8:.2f} points" in sentence
+    assert "Kernel, p = 2, beside kernel, p = 1: **+2.81 points**" in sentence
+    assert "(8 wins, 0 ties, 0 losses on 8 sets)" in sentence
     assert "kernel, p = 2 is better by more than half a point" in sentence
     (other,) = statistics.compare(table, [("kernel-1", "kernel-2")])
     assert "0 wins, 0 ties, 8 losses" in findings.short(other)
@@ -117,6 +117,7 @@ def test_four_questions_are_answered():
         "When boosting instead?",
     ]
     assert all(answer.sentences for answer in found)
+    assert answers.bullets(found).count("*Opinion:*") == 4
     assert answers.bullets(found).count("\n  - ") == sum(len(one.sentences) for one in found)
     assert answers.answers(made(methods=("dummy", "knn"))) == []
 
