@@ -33,7 +33,7 @@ SEEN_THROUGH = {
     "cli/options": "cli/test_commands.py",
     "cli/output": "cli/test_process.py",
     "cli/row_bar": "cli/test_predict_files.py",
-    "cli/scores": "cli/test_commands.py",
+    "cli/scores": "cli/test_predict_and_evaluate.py",
     "cli/search_and_test": "cli/test_tune.py",
     "cli/search_report": "cli/test_tune.py",
     "cli/show": "cli/test_terminal.py",

@@ -1,9 +1,9 @@
 """Everyday problems beside scikit-learn: ``python -m benchmarks.everyday``.
 
 Random problems of 300 to 20,000 rows, odd ones, small tables, predictions of a few rows and small
-searches; regressions are in :mod:`benchmarks.regression`. Results go to ``results/everyday.json``
-after every problem, and in the end, or at Ctrl-C, to ``.md`` and ``.png``; ``--resume`` goes on
-where a run stopped.
+searches, with classes and with targets. Results go to ``results/everyday.json`` after every
+problem, and in the end, or at Ctrl-C, to ``.md`` and ``.png``; ``--resume`` goes on where a run
+stopped, ``--only PSVR`` measures the regressions.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import environment
+from benchmarks.everyday import regression_problems
 from benchmarks.everyday.duels import why_not, words
 from benchmarks.everyday.problems import Problem, plan
 from benchmarks.everyday.process import Measurer
 from benchmarks.everyday.report import render
-from benchmarks.everyday.rows import table_names
+from benchmarks.everyday.rows import table_names, target_table_names
 from benchmarks.everyday.targets import name_of
 from benchmarks.everyday.turns import QUICK, Effort
 from benchmarks.run import RESULTS
@@ -35,7 +36,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.everyday", description=__doc__)
     add = parser.add_argument
-    add("--quick", action="store_true", help="a look in under a minute: few problems, few turns")
+    add("--quick", action="store_true", help="a look in two minutes: few problems, few turns")
     add("--cap", type=float, metavar="SECONDS", help="a fit that takes longer is over the limit")
     add("--only", nargs="+", default=[""], metavar="WORD", help="problems with one of these words")
     add("--resume", action="store_true", help="keep what the file has, measure what is missing")
@@ -48,6 +49,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def chosen(options: argparse.Namespace) -> list[Problem]:
     """The problems to measure."""
     problems = plan(options.quick, table_names())
+    problems += regression_problems.plan(options.quick, target_table_names())
     return [one for one in problems if any(word in " ".join(key_of(one)) for word in options.only)]
 
 

@@ -25,7 +25,7 @@ class Contest:
 
     def take_turns(self, contenders: Sequence[Contender]) -> float:
         """Turns of all, and of one who does nothing; the seconds of the latter come back."""
-        idle = control(self.data.y)
+        idle = control(self.data.y if self.data.classes else np.zeros(self.data.y.size, dtype=int))
         take_turns([*contenders, idle], self.effort, self.watch)
         return min(idle.seconds)
 
@@ -44,11 +44,12 @@ class Contest:
             "rival": rival.name,
             "rows": data.X.shape[0],
             "features": data.X.shape[1],
-            "classes": int(data.y.max()) + 1,
+            "classes": data.classes,
             "storage": "dense" if isinstance(data.X, np.ndarray) else "sparse",
             "kernel": problem.kernel,
             "C": problem.C,
             "gamma_factor": problem.gamma_factor,
+            "epsilon": problem.epsilon,
             "turns": min(len(ours.seconds), len(rival.seconds)),
         }
         for one, prefix in ((ours, ""), (rival, "rival_")):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.cases import gamma_scale
+from benchmarks.everyday import regression_contest as regression
 from benchmarks.everyday.contest import Contest, our_name
 from benchmarks.everyday.kernel_contest import fit_psvc, fit_svc, kernel_contest
 from benchmarks.everyday.linear_contest import (
@@ -32,7 +33,10 @@ def measure(problem: Problem, effort: Effort, watch: Watch) -> list[Record]:
     if problem.part == "latency":
         return latency_contest(contest)
     if problem.part == "search":
-        return search_contest(contest)
+        return (regression.search_contest if problem.has_targets else search_contest)(contest)
+    if problem.has_targets:
+        kernel = problem.estimator == "PSVR"
+        return (regression.kernel_contest if kernel else regression.linear_contest)(contest)
     if problem.estimator == "PSVC":
         return kernel_contest(contest)
     return close_contest(contest) if problem.against == CLOSE else linear_contest(contest)
@@ -40,7 +44,7 @@ def measure(problem: Problem, effort: Effort, watch: Watch) -> list[Record]:
 
 def warm_up() -> None:
     """Fit everybody once: imports, dispatch and thread pools are not counted."""
-    for estimator, p in (("PSVC", 1.5), ("LinearPSVC", 2.0)):
+    for estimator, p in (("PSVC", 1.5), ("LinearPSVC", 2.0), ("PSVR", 1.5), ("LinearPSVR", 2.0)):
         small = Problem("named", estimator, ps=(p,), rows=100, features=4, classes=3)
         measure(small, Effort(turns=1), UNWATCHED)
 
@@ -48,15 +52,9 @@ def warm_up() -> None:
 def latency_contest(contest: Contest) -> list[Record]:
     """Seconds of one call for one row and more, fitted to all rows."""
     problem, data = contest.problem, contest.data
-    if problem.estimator == "PSVC":
-        case = kernel_case(problem, data.X)
-        models = {"SVC": fit_svc(contest, case), "psvm": fit_psvc(contest, case, 1.0)}
-    else:
-        svc = fit_rival(DEFAULT_SETTINGS["LinearSVC"], contest)
-        models = {"LinearSVC": svc, "psvm": our_contender(contest).run}
-    fitted = {name: fit(None) for name, fit in models.items()}
+    fitted = {name: fit(None) for name, fit in both_fits(contest).items()}
     records = []
-    for method in METHODS:
+    for method in METHODS[:1] if problem.has_targets else METHODS:
         for rows in ROWS_ASKED:
             rival, ours = (
                 Contender(
@@ -71,6 +69,22 @@ def latency_contest(contest: Contest) -> list[Record]:
             record |= {key: record[key] / CALLS for key in ("seconds", "rival_seconds")}
             records.append(record)
     return records
+
+
+def both_fits(contest: Contest) -> dict[str, Callable[[float | None], Any]]:
+    """The rival by its name, and ours at p = 1, or at the p that both have."""
+    problem = contest.problem
+    if problem.estimator == "LinearPSVC":
+        svc = fit_rival(DEFAULT_SETTINGS["LinearSVC"], contest)
+        return {"LinearSVC": svc, "psvm": our_contender(contest).run}
+    if problem.estimator == "LinearPSVR":
+        svr = regression.fit_linear_svr(contest)
+        return {"LinearSVR": svr, "psvm": regression.our_linear(contest).run}
+    case = kernel_case(problem, contest.data.X)
+    if problem.estimator == "PSVR":
+        ours = regression.fit_psvr(contest, case, 1.0)
+        return {"SVR": regression.fit_svr(contest, case), "psvm": ours}
+    return {"SVC": fit_svc(contest, case), "psvm": fit_psvc(contest, case, 1.0)}
 
 
 def calls(method: Callable[[Any], Any], X: Any) -> Callable[[float | None], None]:

@@ -79,6 +79,7 @@ FIELDS: dict[str, Callable[[Record], object]] = {
     "C": lambda record: record["C"],
     "gamma x": lambda record: record["gamma_factor"],
     "storage": lambda record: record["storage"],
+    "epsilon": lambda record: record["epsilon"],
 }
 
 

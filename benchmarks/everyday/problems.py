@@ -27,6 +27,7 @@ TABLE_ROWS = 3000  # larger tables are not everyday problems here
 LATENCY_DATA = ("digits", "breast_cancer")
 SEARCH_ROWS = (150, 300, 600)
 KERNEL_DRAWS, LINEAR_DRAWS, CLOSE_DRAWS, SEARCH_DRAWS = 8, 6, 3, 2  # of each kind and size
+REGRESSORS = ("PSVR", "LinearPSVR", "PSVRCV")
 DEFAULTS, CLOSE = "defaults", "within 1e-4"
 
 
@@ -38,8 +39,8 @@ class Problem:
     ----------
     part : {"random", "named", "table", "latency", "search"}
         Where it is reported.
-    estimator : {"PSVC", "LinearPSVC", "PSVCCV"}
-        Which of ours.
+    estimator : {"PSVC", "LinearPSVC", "PSVCCV", "PSVR", "LinearPSVR", "PSVRCV"}
+        Which of ours; problems of the last three are in :mod:`.regression_problems`.
     source : str
         Where the rows come from: see :mod:`benchmarks.everyday.rows`.
     ps : tuple of float
@@ -48,6 +49,10 @@ class Problem:
         Rivals as their users call them, or at the cheapest setting that comes so close.
     function : str
         The kernel behind a callable.
+    classes : int
+        0 for targets that are numbers, or that come with the source.
+    epsilon : float
+        Half the width of the tube of such targets, which are standardised.
     """
 
     part: str
@@ -63,8 +68,14 @@ class Problem:
     C: float = 1.0
     gamma_factor: float = 1.0
     multi_class: str = "ovr"
+    epsilon: float = 0.0
     against: str = DEFAULTS
     seed: int = 0
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether it is a regression."""
+        return self.estimator in REGRESSORS
 
     @property
     def name(self) -> str:
@@ -74,13 +85,14 @@ class Problem:
             words.append(f"{self.rows} x {self.features}{' sparse' if self.sparse else ''}")
         if self.classes > 2:
             words.append(f"{self.classes} classes")
-        if self.estimator == "PSVC":
+        if self.estimator in ("PSVC", "PSVR"):
             words.append(f"{self.kernel} {self.function}".strip())
         elif self.estimator == "LinearPSVC" and self.multi_class != "ovr":
             words.append(self.multi_class)
         if self.part == "random":
             width = f", gamma x{self.gamma_factor:g}" if self.kernel != "linear" else ""
-            words.append(f"C={self.C:g}{width}, #{self.seed}")
+            tube = f", epsilon={self.epsilon:g}" if self.has_targets else ""
+            words.append(f"C={self.C:g}{width}{tube}, #{self.seed}")
         return ", ".join(words)
 
 

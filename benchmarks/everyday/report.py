@@ -16,7 +16,13 @@ from benchmarks.everyday.duels import (
     words,
 )
 from benchmarks.everyday.problems import CLOSE, DEFAULTS, KERNEL_PS, LINEAR_PS
-from benchmarks.everyday.targets import name_of, targets
+from benchmarks.everyday.targets import (
+    KERNEL_MACHINES,
+    LINEAR_MACHINES,
+    name_of,
+    of,
+    targets,
+)
 from benchmarks.growth import save_figure
 from benchmarks.kernel_targets import target_lines
 from benchmarks.tables import Record, environment_lines, table
@@ -24,6 +30,8 @@ from benchmarks.tables import Record, environment_lines, table
 WORST = 20
 LINEAR_FIELDS = ("rows", "classes", "C", "features", "storage")
 KERNEL_FIELDS = ("kernel", *LINEAR_FIELDS, "gamma x")
+TARGET_FIELDS = ("kernel", "rows", "C", "epsilon", "features", "storage", "gamma x")
+TABLE_PARTS = {"Tables": ("PSVC", "LinearPSVC"), "Tables with targets": ("PSVR", "LinearPSVR")}
 FITS = ("random", "named", "table")
 READING = """\
 Ratios are the rival's seconds over psvm's (above 1: psvm is faster), means are geometric, and in
@@ -49,16 +57,24 @@ def page(results: dict[str, Any], picture: str) -> list[str]:
     lines += ["", f"![Ratios]({picture})", "", "## Targets", "", *target_lines(targets(records))]
     lines += ["## PSVC beside SVC, random problems", ""]
     lines += ["SVC solves p = 1; at p = 1.5 its time for p = 1 is the yardstick.", ""]
-    kernel = [row for row in random if row["estimator"] == "PSVC"]
-    lines += group_table(kernel, KERNEL_FIELDS, kernel_ps)
+    lines += group_table(of(random, "PSVC"), KERNEL_FIELDS, kernel_ps)
     lines += ["## LinearPSVC, random problems, one class against the rest", ""]
-    linear = [row for row in random if row["estimator"] == "LinearPSVC"]
-    lines += group_table(linear, LINEAR_FIELDS, linear_columns())
+    lines += group_table(of(random, "LinearPSVC"), LINEAR_FIELDS, linear_columns())
     lines += closeness(records)
+    lines += ["## PSVR beside SVR, random problems", ""]
+    lines += ["SVR solves p = 1; at p = 1.5 its time for p = 1 is the yardstick.", ""]
+    lines += group_table(of(random, "PSVR"), TARGET_FIELDS, kernel_ps)
+    lines += ["## LinearPSVR beside LinearSVR, random problems", ""]
+    linear_ps: dict[str, Choice] = {f"p = {p:g}": at(p) for p in LINEAR_PS}
+    fields = [field for field in TARGET_FIELDS if field not in ("kernel", "gamma x")]
+    lines += group_table(of(random, "LinearPSVR"), fields, linear_ps)
     lines += ["## Problems with a name", "", *fits_table(part(good, "named"))]
-    lines += ["## Tables", "", *tables_part(part(good, "table"))]
+    for heading, names in TABLE_PARTS.items():
+        own = [row for row in part(good, "table") if row["estimator"] in names]
+        lines += [f"## {heading}", "", *tables_part(own, names)]
     lines += ["## Predictions of a few rows", "", *latency_table(part(good, "latency"))]
-    lines += ["## Searches", "", "PSVCCV over five p beside GridSearchCV(SVC) over one.", ""]
+    lines += ["## Searches", ""]
+    lines += ["PSVCCV and PSVRCV over five p beside GridSearchCV(SVC) and (SVR) over one.", ""]
     lines += fits_table(part(good, "search"))
     fits = [row for row in good if row["part"] in FITS and row["against"] == DEFAULTS]
     worst = sorted((row for row in fits if row["rival"] != "LIBLINEAR"), key=ratio_of)[:WORST]
@@ -125,19 +141,25 @@ def fits_table(records: Sequence[Record]) -> list[str]:
     return table(["problem", "rival", "psvm ms", "rival ms", "ratio", "psvm ended as"], rows)
 
 
-def tables_part(records: Sequence[Record]) -> list[str]:
-    """Means, and every table in a line of its own."""
+def tables_part(records: Sequence[Record], estimators: tuple[str, str]) -> list[str]:
+    """Means, and every table in a line of its own, of a kernel machine and a linear one."""
     if not records:
-        return ["The tables, or pandas to read them, are absent.", ""]
-    columns = {f"PSVC p = {p:g}": both(at(p, "SVC"), "PSVC") for p in KERNEL_PS}
-    columns |= {f"LinearPSVC p = {p:g}": both(at(p, "LinearSVC"), "LinearPSVC") for p in LINEAR_PS}
+        return ["The tables, or the package to read them, are absent.", ""]
+    kernel, linear = estimators
+    columns = {
+        f"{kernel} p = {p:g}": both(at(p, KERNEL_MACHINES[kernel][0]), kernel) for p in KERNEL_PS
+    }
+    columns |= {
+        f"{linear} p = {p:g}": both(at(p, LINEAR_MACHINES[linear]), linear) for p in LINEAR_PS
+    }
     rows = []
     for name in dict.fromkeys(row["problem"].split(",")[0] for row in records):
         members = [row for row in records if row["problem"].split(",")[0] == name]
-        size = f"{members[0]['rows']} x {members[0]['features']}, {members[0]['classes']} classes"
+        size = f"{members[0]['rows']} x {members[0]['features']}"
+        size += f", {members[0]['classes']} classes" if members[0]["classes"] else ""
         chosen = [[row for row in members if choice(row)] for choice in columns.values()]
         rows.append(
-            [f"{name.removeprefix('table ')}, {size}", *(words(c[0]) if c else "" for c in chosen)]
+            [f"{name.partition(' ')[2]}, {size}", *(words(c[0]) if c else "" for c in chosen)]
         )
     return [*group_table(records, (), columns), *table(["table", *columns], rows)]
 
@@ -189,7 +211,8 @@ def draw(results: dict[str, Any], path: Path) -> None:
         if row["part"] in FITS and row["against"] == DEFAULTS and row["rival"] != "LIBLINEAR"
     ]
     panels = []
-    for estimator, field in (("PSVC", "kernel"), ("LinearPSVC", "rows")):
+    fields = {"PSVC": "kernel", "LinearPSVC": "rows", "PSVR": "kernel", "LinearPSVR": "rows"}
+    for estimator, field in fields.items():
         if chosen := [row for row in fits if row["estimator"] == estimator]:
             panels.append(scatter(chosen, estimator, field))
     if panels:

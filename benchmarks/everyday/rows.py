@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from benchmarks.cases import Labels, data_folder, gamma_scale, read, sample, scaled
 from benchmarks.everyday.problems import TABLE_ROWS, Problem
+from benchmarks.regression.sets import curved, synthetic, table_named, tables
 
 DENSITY = 0.2  # nonzero entries of sparse rows
 WIDE = (200, 20_000)
@@ -20,17 +22,28 @@ SKLEARN_NAMES = {"poly": "polynomial", "precomputed": "rbf"}  # of their kernel 
 MANY_CLASSES, ROWS_OF_EACH, MANY_FEATURES = 150, 40, 20
 
 
+Targets = npt.NDArray[np.float64]
+
+
 class Rows(NamedTuple):
-    """Features and labels 0 .. n_classes - 1."""
+    """Features, and labels 0 .. n_classes - 1 or targets."""
 
     X: Any
-    y: Labels
+    y: Labels | Targets
+
+    @property
+    def classes(self) -> int:
+        """How many; 0 of targets."""
+        return int(self.y.max()) + 1 if self.y.dtype.kind == "i" else 0
 
 
 def rows_of(problem: Problem) -> Rows:
     """Made or read; the same in every process."""
     if problem.source == "random":
-        return made(problem)
+        return made_targets(problem) if problem.has_targets else made(problem)
+    if problem.source.startswith("targets "):
+        data = table_named(problem.source.removeprefix("targets "))
+        return Rows(data.X, data.y)
     if problem.source.startswith("table "):
         return table_rows(problem.source.removeprefix("table "))
     return NAMED[problem.source]()
@@ -54,10 +67,20 @@ def made(problem: Problem) -> Rows:
         flip_y=float(rng.choice([0.0, 0.01, 0.1])),
         random_state=problem.seed,
     )
-    if problem.sparse:
-        smallest = np.quantile(np.abs(X), 1.0 - DENSITY)
-        X = sp.csr_matrix(np.where(np.abs(X) < smallest, 0.0, X))
-    return Rows(X, y.astype(np.int64))
+    return Rows(thinned(X) if problem.sparse else X, y.astype(np.int64))
+
+
+def made_targets(problem: Problem) -> Rows:
+    """The made sets of the regression suites: a rule that bends, or a linear one."""
+    make = synthetic if problem.estimator == "LinearPSVR" else curved
+    data = make(problem.rows, problem.features, problem.seed)
+    return Rows(thinned(data.X) if problem.sparse else data.X, data.y)
+
+
+def thinned(X: Any) -> Any:
+    """The largest entries, as a CSR matrix."""
+    smallest = np.quantile(np.abs(X), 1.0 - DENSITY)
+    return sp.csr_matrix(np.where(np.abs(X) < smallest, 0.0, X))
 
 
 def wide() -> Rows:
@@ -88,10 +111,19 @@ def bundled(name: str) -> Rows:
     return Rows(scaled(X, X, "standardise")[0], y.astype(np.int64))
 
 
+def diabetes() -> Rows:
+    """The one with targets, which are standardised as well."""
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True)
+    return Rows(scaled(X, X, "standardise")[0], (y - y.mean()) / y.std())
+
+
 NAMED: dict[str, Callable[[], Rows]] = {
     "wide": wide,
     "pixels": pixels,
     "many classes": many_classes,
+    "diabetes": diabetes,
     **{
         name: functools.partial(bundled, name)
         for name in ("iris", "wine", "digits", "breast_cancer")
@@ -119,6 +151,14 @@ def table_names() -> list[str]:
     if module is None or (index := module.index()).empty:
         return []
     return list(index[index["rows"] <= TABLE_ROWS].sort_values("rows", kind="stable").index)
+
+
+def target_table_names() -> list[str]:
+    """The small tables of regression, the smallest first; none where they cannot be read."""
+    if importlib.util.find_spec("polars") is None:
+        return []
+    sizes = {data.name: data.y.size for data in tables()}
+    return sorted((name for name in sizes if sizes[name] <= TABLE_ROWS), key=sizes.__getitem__)
 
 
 def table_rows(name: str) -> Rows:

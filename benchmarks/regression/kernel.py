@@ -5,7 +5,6 @@ The rivals solve p = 1, at their default tolerance; at other p ours is compared 
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -22,7 +21,7 @@ from benchmarks.everyday.turns import Contender, Effort, Watch, take_turns
 from benchmarks.kernel_targets import Target, Value
 from benchmarks.objective import rbf_blocks
 from benchmarks.regression.referee import Loss, Verdict, judge
-from benchmarks.regression.sets import RegressionSet, tables
+from benchmarks.regression.sets import RegressionSet, table_named, tables
 from benchmarks.tables import Record, table, times
 
 PART = "kernel"
@@ -61,12 +60,6 @@ def run(quick: bool) -> Iterator[list[Record]]:
                 yield measurer.measure(Case(name, C))
 
 
-@functools.lru_cache(maxsize=1)
-def load(name: str) -> RegressionSet:
-    """One of the real sets; the last one is kept."""
-    return next(one for one in tables((name,)) if one.name == name)
-
-
 def warm_up() -> None:
     """Imports and threads of everyone."""
     X = np.linspace(0.0, 1.0, 60)[:, None]
@@ -76,7 +69,7 @@ def warm_up() -> None:
 
 def measure(case: Case, effort: Effort, watch: Watch) -> list[Record]:
     """Turns of all, and the referee's word: a record for each."""
-    data = load(case.source)
+    data = table_named(case.source)
     all_of_them = contenders(data, case.C)
     take_turns(all_of_them, effort, watch)
     verdicts = judged(data, case.C, all_of_them)

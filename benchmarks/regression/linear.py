@@ -24,6 +24,7 @@ from benchmarks.tables import Record, environment_lines, geometric_mean, table, 
 
 OTHER_PS = (1.25, 1.5, 2.0, 3.0)
 COSTS, TUBES = (0.1, 1.0, 10.0), (0.0, 0.1)
+LOSSES = {1.0: "epsilon_insensitive", 2.0: "squared_epsilon_insensitive"}  # LinearSVR's
 CLOSE = 1e-4  # how far above the rival's P ours may be, relative to it
 
 
@@ -39,17 +40,23 @@ def duels(data: RegressionSet, threads: int) -> Iterator[Record]:
     X, y = data.X, data.y
     # Of a million rows the problem that LinearSVR ends soonest, and so nearest to the optimum.
     large = y.size >= 500_000
-    for p, name in ((1.0, "epsilon_insensitive"), (2.0, "squared_epsilon_insensitive")):
+    for p in LOSSES:
         for C in COSTS[:1] if large else COSTS:
             for epsilon in TUBES[1:] if large else TUBES:
                 loss = Loss(p, C, epsilon)
-                theirs = LinearSVR(C=C, epsilon=epsilon, loss=name, dual="auto", random_state=0)
+                theirs = linear_svr(loss)
                 ours = LinearPSVR(p, C=C, epsilon=epsilon, n_jobs=threads)
                 # Quantile 0.5: both sides cost 2 * 0.5 * C = C.
                 turns = take_turns(
                     {"ours": partial(ours.fit, X, y), "rival": partial(theirs.fit, X, y)}
                 )
                 yield record_of(data, "LinearSVR", loss, turns)
+
+
+def linear_svr(loss: Loss) -> LinearSVR:
+    """scikit-learn's, at its defaults but for the choice of its algorithm."""
+    name = LOSSES[loss.p]
+    return LinearSVR(C=loss.C, epsilon=loss.epsilon, loss=name, dual="auto", random_state=0)
 
 
 def exponents(data: RegressionSet, threads: int) -> Iterator[Record]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from benchmarks.linear_objective import linear_decision
 
@@ -72,6 +73,16 @@ def judge_linear(X: Any, y: Array, coef: Any, intercept: Any, loss: Loss) -> Ver
     coef = np.ravel(np.asarray(coef, np.float64))
     b = float(np.ravel(intercept)[0]) if np.size(intercept) else 0.0
     return judge(y, linear_decision(X, coef), b, float(coef @ coef), loss)
+
+
+def judge_matrix(K: Array, y: Array, model: Any, loss: Loss) -> Verdict:
+    """Judge a kernel machine by the whole kernel matrix of its training rows."""
+    # SVR's coefficients of sparse rows are sparse.
+    coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
+    support, coef = np.asarray(model.support_), np.ravel(np.asarray(coef, np.float64))
+    values = K[:, support] @ coef
+    b = float(np.ravel(model.intercept_)[0])
+    return judge(y, values, b, float(coef @ values[support]), loss)
 
 
 def best_intercept(residual: Array, loss: Loss, start: float) -> float:

@@ -57,15 +57,22 @@ def _sets(options: argparse.Namespace) -> Iterator[RegressionSet]:
         yield RegressionSet(data.name, data.X[some], data.y[some])
 
 
-def duel(data: RegressionSet, jobs: int) -> Record:
-    """Both searches of one set, one after the other."""
+def both_searches(
+    features: int, ps: Sequence[float], jobs: int | None, *, refit: bool
+) -> tuple[Any, Any]:
+    """PSVRCV over some p, and GridSearchCV(SVR) over the same C, epsilon and gamma."""
     from psvm import PSVRCV
 
-    X, y = data.X, data.y
-    widths = [float(width / X.shape[1]) for width in WIDTHS]
+    widths = [float(width / features) for width in WIDTHS]
     grid = {"C": COSTS, "epsilon": TUBES, "gamma": widths}
-    ours = PSVRCV((1,), COSTS, widths, TUBES, n_jobs=jobs)
-    theirs = GridSearchCV(SVR(cache_size=1000), grid, n_jobs=jobs)
+    ours = PSVRCV(tuple(ps), COSTS, widths, TUBES, n_jobs=jobs, refit=refit)
+    return ours, GridSearchCV(SVR(cache_size=1000), grid, n_jobs=jobs, refit=refit)
+
+
+def duel(data: RegressionSet, jobs: int) -> Record:
+    """Both searches of one set, one after the other."""
+    X, y = data.X, data.y
+    ours, theirs = both_searches(X.shape[1], (1.0,), jobs, refit=True)
     seconds = []
     for search in (ours, theirs):
         began = time.perf_counter()

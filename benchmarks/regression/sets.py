@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,22 @@ def synthetic(rows: int, features: int, seed: int = 0) -> RegressionSet:
     X[:, 1::2] += 0.5 * X[:, ::2][:, : X[:, 1::2].shape[1]]
     y = X @ rng.normal(size=features) + 2.0 * rng.standard_t(4, size=rows)
     return RegressionSet(f"synthetic {rows} x {features}", *_standardised(X, y))
+
+
+def curved(rows: int, features: int, seed: int = 0) -> RegressionSet:
+    """A rule that bends, of up to five features, with noise of heavy tails."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, features))
+    some = X[:, : min(features, 5)]
+    rule = np.sin(rng.uniform(1.0, 3.0) * some[:, 0]) + some @ rng.normal(size=some.shape[1])
+    y = rule + float(rng.choice([0.05, 0.3, 1.0])) * rng.standard_t(4, size=rows)
+    return RegressionSet(f"curved {rows} x {features}", *_standardised(X, y))
+
+
+@functools.lru_cache(maxsize=1)
+def table_named(name: str) -> RegressionSet:
+    """One of the tables; the last one is kept."""
+    return next(one for one in tables((name,)) if one.name == name)
 
 
 def tables(words: tuple[str, ...] = ("",)) -> Iterator[RegressionSet]:

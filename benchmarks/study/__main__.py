@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="SET", help="these tables; default: all 71")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="methods or families")
     parser.add_argument(
-        "--repeats", type=int, help="splits of each table; default: 10, of larger ones 5 and 3"
+        "--repeats", type=int, help="splits of each table; default: 10, of larger ones 3"
     )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--hours", type=float, default=2.9, help="begin nothing after so long")

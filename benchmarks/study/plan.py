@@ -41,9 +41,9 @@ OTHER_ROWS = 20_000
 SVC_ROWS, SVC_REPEATS = 1_000, 3
 """Where the check by GridSearchCV(SVC) is run: few training rows, the first repeats."""
 
-MOST_SECONDS = {"kernel": 90.0, "linear": 60.0, "lightgbm-tuned": 60.0}
-LEAST_SECONDS, MARGIN = 20.0, 4.0
-"""The budget of a search on a split: four times what it is expected to take, within these limits.
+MOST_SECONDS = {"kernel": 300.0, "linear": 200.0, "lightgbm-tuned": 60.0}
+LEAST_SECONDS, MARGIN = 60.0, 12.0
+"""The budget of a search on a split: twelve times what it is expected to take, within these limits.
 
 It is there for what nobody expected: a search that reaches it says so in ``chosen``, and its result
 depends on the machine.

@@ -10,6 +10,7 @@ how much of the plan the results hold.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -19,10 +20,24 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchmarks.study import findings, machines, pictures, plan, sets, statistics, store
+from benchmarks.study import (
+    answers,
+    findings,
+    machines,
+    pictures,
+    plan,
+    regressions,
+    search_evidence,
+    sets,
+    statistics,
+    store,
+)
 
 TEMPLATES = Path(__file__).with_name("templates")
-PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "study.md"
+OF_THE_PAPER = ROOT / "src" / "psvm" / "paper" / "numbers" / "study.json"
+"""What the report of the paper says of p: only a page in its place writes it."""
 
 TABLE_METHODS = (
     "kernel-best",
@@ -38,8 +53,17 @@ TABLE_METHODS = (
 """Methods of the table and of the picture of time and accuracy."""
 
 
+def complete(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
+    """All that the page shows: other parts, too, where they have been run."""
+    content = gather(rows, images)
+    if regressions.RESULTS.exists():
+        content["regression"] = _regression(store.read(regressions.RESULTS, regressions.COLUMNS))
+    content["searches"] = searches(store.RESULTS.with_name("study_searches.csv"))
+    return content
+
+
 def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
-    """All that the page shows, computed; pictures are drawn on the way."""
+    """What the main results say; pictures are drawn on the way."""
     present = set(rows["method"])
     content: dict[str, Any] = {
         "n_sets": rows["dataset"].nunique(),
@@ -53,6 +77,9 @@ def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
         "linear_rows": plan.LINEAR_ROWS,
         "other_rows": plan.OTHER_ROWS,
         "large": sets.LARGE,
+        "repeats": sets.REPEATS,
+        "regression": None,
+        "searches": None,
     }
     for family in machines.FAMILIES:
         content[family] = _family(rows, family, images) if _has(present, family) else None
@@ -61,10 +88,8 @@ def gather(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
     content["svc"] = _try(findings.svc_check, rows)
     boosting = _boosting(rows, present)
     content["boosting"] = [findings.line(one) for one in boosting]
-    content["short"] = [
-        *(sentence for f in machines.FAMILIES if content[f] for sentence in content[f]["short"]),
-        *(findings.short(one) for one in boosting if one.second == "lightgbm-tuned"),
-    ]
+    content["answers"] = answers.bullets(answers.answers(rows))
+    content["default"] = answers.DEFAULT
     content["effects"] = _try(findings.effect_sentences, rows, "kernel-2", "kernel-1") or []
     content["boosting_effects"] = (
         _try(findings.effect_sentences, rows, "kernel-best", "lightgbm") or []
@@ -104,11 +129,6 @@ def _family(rows: pd.DataFrame, family: str, images: Path) -> dict[str, Any]:
         "ranks": None if ranks is None else findings.ranked(ranks),
         "rules": [findings.line(one) for one in of_rules],
         "untuned": [findings.line(one) for one in of_untuned],
-        "short": [
-            *(findings.short(one) for one in of_untuned if one.first == f"{family}-untuned-1.5"),
-            *(findings.short(one) for one in against_one if one.first == f"{family}-2"),
-            *(findings.short(one) for one in of_rules if one.first == f"{family}-best"),
-        ],
         "losses": {
             findings.spelled(str(name)): float(value) for name, value in losses.mean().items()
         },
@@ -128,6 +148,30 @@ def _boosting(rows: pd.DataFrame, present: set[str]) -> list[statistics.Comparis
     if "lightgbm-same" in present:  # only on sets whose rows were capped, so a family of its own
         pair = ("kernel-best", "lightgbm-same")
         found += statistics.compare(statistics.means(rows, pair), [pair])
+    return found
+
+
+def _regression(rows: pd.DataFrame) -> dict[str, Any]:
+    """PSVR: fixed p, p chosen and untuned, by both measures."""
+    exponents = [f"{p:g}" for p in machines.EXPONENTS[1:]]
+    lists = {
+        "fixed": [(f"kernel-{p}", "kernel-1") for p in exponents],
+        "chosen": [("kernel-best", "kernel-1.5"), ("kernel-one_se", "kernel-1.5")],
+        "untuned": [(f"kernel-untuned-{p}", "kernel-untuned-1") for p in exponents],
+        "others": [("kernel-best", other) for other in ("lightgbm", "forest", "ridge")],
+    }
+    found: dict[str, Any] = {
+        "n_sets": rows["dataset"].nunique(),
+        "n_splits": len(rows.drop_duplicates(["dataset", "repeat"])),
+        "train_rows": regressions.TRAIN_ROWS,
+    }
+    for name, pairs in lists.items():
+        methods = list(dict.fromkeys(one for pair in pairs for one in pair))
+        for measure in ("r2", "mae"):
+            table = statistics.means(rows, methods, measure)
+            found[f"{name}_{measure}"] = [
+                findings.line(one) for one in statistics.compare(table, pairs, measure)
+            ]
     return found
 
 
@@ -156,6 +200,21 @@ def _table(
     return lines, [findings.spelled(name) for name in frontier]
 
 
+def searches(path: Path) -> dict[str, Any] | None:
+    """What the comparison of searches says, if it was made."""
+    found = _try(search_evidence.evidence, pd.read_csv(path)) if path.exists() else None
+    if found is None:
+        return None
+    return {
+        "tables": found.n_tables,
+        "splits": found.n_splits,
+        "train": found.n_train,
+        "strategies": len(found.chosen_by),
+        "lines": search_evidence.told(found),
+        "sentences": search_evidence.sentences(found),
+    }
+
+
 def _try(compute: Callable[..., Any], *arguments: Any) -> Any:
     """What can be computed from the results, or None where they lack what it takes."""
     try:
@@ -174,6 +233,17 @@ def incomplete(rows: pd.DataFrame) -> str | None:
         return None
     of = f" of {planned}" if planned else ""
     return f"This is a part of the study: {have} of {all_sets} sets, {splits}{of} splits."
+
+
+def elsewhere(rows: pd.DataFrame) -> dict[Path, str]:
+    """The other files that show what was found, as they should be."""
+    sentences = json.dumps(findings.of_the_paper(rows), ensure_ascii=False, indent=2)
+    readme, guide = ROOT / "README.md", ROOT / "docs" / "choosing.md"
+    return {
+        OF_THE_PAPER: sentences + "\n",
+        readme: answers.fill(readme, "in short", answers.in_three_sentences(rows)),
+        guide: answers.fill(guide, "answers", answers.bullets(answers.answers(rows))),
+    }
 
 
 def render(content: dict[str, Any]) -> str:
@@ -202,9 +272,12 @@ def main(arguments: list[str] | None = None) -> int:
     if rows.empty:
         print(f"{given.results} has no rows yet", file=sys.stderr)
         return 2
-    page = render(gather(rows, given.output.parent / "images"))
+    page = render(complete(rows, given.output.parent / "images"))
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(page, encoding="utf-8")
+    if given.output == PAGE:
+        for path, text in elsewhere(rows).items():
+            path.write_text(text, encoding="utf-8")
     print(given.output)
     return 0
 

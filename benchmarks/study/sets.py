@@ -21,7 +21,7 @@ from benchmarks.cases import data_folder
 LARGE = 10_000
 """Rows above which a table is large: its kernel machines get a larger training part."""
 
-REPEATS = {2_000: 10, LARGE: 5, math.inf: 3}
+REPEATS = {2_000: 10, math.inf: 3}
 """Splits of a table of at most so many rows: where test rows are few, one split says little."""
 
 QUICK = ("wisconsin", "pima", "sonar", "penguins")

@@ -24,7 +24,7 @@ ALPHA = 0.05
 SAMPLES = 20_000
 """Draws from the posterior; a probability is then within 0.01."""
 
-LOWER_IS_BETTER = frozenset({"log_loss", "support_share", "fit_seconds", "predict_seconds"})
+LOWER_IS_BETTER = frozenset({"log_loss", "mae", "support_share", "fit_seconds", "predict_seconds"})
 
 
 class Lacking(ValueError):

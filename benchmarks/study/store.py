@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,12 @@ KEY = ("dataset", "repeat", "method")
 RESULTS = Path(__file__).parents[1] / "results" / "study.csv"
 
 
-def append(path: Path, row: Mapping[str, Any]) -> None:
+def append(path: Path, row: Mapping[str, Any], columns: Sequence[str] = COLUMNS) -> None:
     """Add a row by one write: two processes mix lines, not letters."""
     cells = {**row, "chosen": json.dumps(row["chosen"], sort_keys=True)}
     line = io.StringIO(newline="")
-    writer = csv.DictWriter(line, COLUMNS, lineterminator="\n")
-    writer.writerow({name: _text(cells[name]) for name in COLUMNS})
+    writer = csv.DictWriter(line, columns, lineterminator="\n")
+    writer.writerow({name: _text(cells[name]) for name in columns})
     with open(path, "ab", buffering=0) as file:
         file.write(line.getvalue().encode("utf-8"))
 
@@ -44,24 +44,24 @@ def _text(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def prepare(path: Path) -> None:
+def prepare(path: Path, columns: Sequence[str] = COLUMNS) -> None:
     """The head of a new file; of one that was cut short the last whole line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = path.read_bytes() if path.exists() else b""
     whole = data.rfind(b"\n") + 1
     if whole == 0:
-        path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+        path.write_text(",".join(columns) + "\n", encoding="utf-8")
     elif whole < len(data):
         with open(path, "r+b") as file:
             file.truncate(whole)
 
 
-def read(path: Path) -> pd.DataFrame:
+def read(path: Path, columns: Sequence[str] = COLUMNS) -> pd.DataFrame:
     """All rows; of a row that is there twice the last. ``chosen`` is a dict."""
     table = pd.read_csv(
-        path, keep_default_na=False, na_values=dict.fromkeys(COLUMNS[3:-1], ("", "nan"))
+        path, keep_default_na=False, na_values=dict.fromkeys(columns[3:-1], ("", "nan"))
     )
-    if list(table.columns) != list(COLUMNS):
+    if list(table.columns) != list(columns):
         raise ValueError(f"{path} has the columns {list(table.columns)}, not those of the study.")
     table = table.drop_duplicates(list(KEY), keep="last").reset_index(drop=True)
     table["chosen"] = [json.loads(text) for text in table["chosen"]]
@@ -88,10 +88,10 @@ def differences(kept: Path, again: Path) -> list[str]:
     return found
 
 
-def finished(path: Path) -> set[tuple[str, int, str]]:
+def finished(path: Path, columns: Sequence[str] = COLUMNS) -> set[tuple[str, int, str]]:
     """Keys of the rows that a file holds."""
     if not path.exists():
         return set()
-    table = read(path)
+    table = read(path, columns)
     keys = zip(table["dataset"], table["repeat"], table["method"], strict=True)
     return {(str(name), int(repeat), str(method)) for name, repeat, method in keys}

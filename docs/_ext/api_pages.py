@@ -27,6 +27,8 @@ ALONG = {
     "psvm": [
         "psvm.estimators.path.PSVMPath",
         "psvm.search.GridEdgeWarning",
+        "psvm.search.PBesideDefault",
+        "psvm.search.p_beside_default",
         "psvm.solvers.ledger.Status",
     ]
 }

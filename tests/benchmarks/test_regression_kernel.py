@@ -18,7 +18,7 @@ def waves(monkeypatch):
     X = rng.normal(size=(70, 2))
     y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.normal(size=70)
     data = RegressionSet("waves", X, (y - y.mean()) / y.std())
-    monkeypatch.setattr(kernel, "load", lambda name: data)
+    monkeypatch.setattr(kernel, "table_named", lambda name: data)
     return data
 
 

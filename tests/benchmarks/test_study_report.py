@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("autorank")
 pytest.importorskip("baycomp")
 
-from benchmarks.study import findings, machines, plan, report, statistics, store
+from benchmarks.study import answers, findings, machines, plan, report, statistics, store
 
 
 def made(gain_of_two=0.02, sets=8, repeats=2, methods=plan.METHODS):
@@ -92,6 +92,58 @@ def test_edges_of_the_grid_and_stopped_searches():
     assert findings.unfinished(rows).startswith("1 of")
 
 
+def test_a_fall_at_the_largest_p():
+    assert "falls on 8 of 8 sets" in findings.overfitting(made(0.1))
+    assert "rises on 0" in findings.overfitting(made(0.1))
+    assert "within 0.05 points on 8" in findings.overfitting(made(0.0))
+    assert set(findings.of_the_paper(made())) == {"best_exponent", "support_vectors", "overfitting"}
+
+
+def test_three_sentences_have_the_numbers():
+    text = answers.in_three_sentences(made(0.08))
+    # p = 1.5 has half of the gain of p = 2 if tuned, and none if not.
+    assert "On 8 real tables p = 1.5 has a higher test accuracy than p = 1 on 0" in text
+    assert f"on 8 and 0 with C and gamma tuned ({100 * 0.04 * 4.5 / 8:+.2f})" in text
+    assert "ahead of LightGBM on 0 tables and behind on 8 (−6.00 points)" in text
+    assert "tuned for as long on 0 and 8 (−7.00)" in text
+
+
+def test_four_questions_are_answered():
+    found = answers.answers(made(0.08))
+    assert [answer.question for answer in found] == [
+        "Should I use p?",
+        "Which one?",
+        "What do I gain by choosing it?",
+        "When boosting instead?",
+    ]
+    assert all(answer.sentences for answer in found)
+    assert answers.bullets(found).count("\n  - ") == sum(len(one.sentences) for one in found)
+    assert answers.answers(made(methods=("dummy", "knn"))) == []
+
+
+def test_a_place_is_filled_and_nothing_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "before\n<!-- study: a -->\nold\n<!-- end -->\nbetween\n<!-- study: b -->\n<!-- end -->"
+    )
+    text = answers.fill(page, "a", r"new \1")
+    assert text.startswith("before\n<!-- study: a -->\n\nnew \\1\n\n<!-- end -->\nbetween")
+    page.write_text(text)
+    assert answers.fill(page, "a", r"new \1") == text
+    with pytest.raises(ValueError, match="page\\.md must have one place"):
+        answers.fill(page, "c", "")
+
+
+def test_pages_are_what_the_results_say(tmp_path):
+    """Change the template or the results, and python -m benchmarks.study.report writes them."""
+    if not store.RESULTS.exists():
+        pytest.skip("the study has not been run")
+    rows = store.read(store.RESULTS)
+    assert report.PAGE.read_text(encoding="utf-8") == report.render(report.complete(rows, tmp_path))
+    for path, text in report.elsewhere(rows).items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+
+
 def test_the_gain_grows_with_the_rows():
     first = findings.effect_sentences(made(0.05), "kernel-2", "kernel-1")[0]
     assert first.startswith("Rows: +")
@@ -141,7 +193,7 @@ def test_the_page_has_its_parts_and_its_pictures(written):
 def test_results_that_lack_a_part_leave_it_out(tmp_path):
     few = made(methods=("dummy", "lightgbm", "kernel-best", "kernel-1"))
     text = report.render(report.gather(few, tmp_path))
-    assert "Should I use p" not in text
+    assert "## Should I use p" not in text
     assert "When boosting" in text
     assert "GridSearchCV(SVC) over" not in text
 

@@ -10,20 +10,11 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from cli_data import SPECIES, TOLD, iris, psvm, start, write_iris, write_model
+from cli_data import SPECIES, TOLD, iris, psvm, start
 from processes import LINUX, UNIX, output
 
 from psvm import LinearPSVC
 from psvm.persistence import load, save
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    """A folder with iris as CSV, and a model of it."""
-    folder = tmp_path_factory.mktemp("shared")
-    write_iris(folder, "csv")
-    write_model(folder)
-    return folder
 
 
 def test_fit_predict_evaluate_from_file_to_file(tmp_path, shared):

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
+from cli_calls import run
 from sklearn import metrics
 from sklearn.datasets import load_diabetes
 from sklearn.pipeline import Pipeline
@@ -26,12 +27,6 @@ from psvm.estimators.linear_svr import LinearPSVR
 from psvm.persistence import load, save
 
 TOLD = "psvm: regression: the target 'y' has 203 different whole numbers in 400 rows\n"
-
-
-def run(capfd, *words):
-    code = main([str(word) for word in words])
-    out, err = capfd.readouterr()
-    return code, out, err
 
 
 def fails(capfd, *words, code=1):

@@ -126,6 +126,31 @@ def test_the_simpler_combination_is_the_one_that_the_rule_takes(tmp_path, capfd)
     assert "fewest support vectors" in taken["remarks"][0]
 
 
+def test_the_chosen_p_beside_the_default(words, tmp_path, capfd):
+    """One sentence on the terminal and in the report, numbers in JSON."""
+    pytest.importorskip("jinja2")
+    page = tmp_path / "r.html"
+    words = [*words, "--ps", "1,1.5,2", "--report", str(page)]
+    assert main([*words, "--json"]) == 0
+    facts = json.loads(capfd.readouterr().out)
+    beside = facts["p_beside_default"]
+    assert beside["p"] == facts["best_parameters"]["p"]
+    assert beside["default"] == 1.5
+    rival = beside["compared_with"]
+    assert 1.5 in (beside["p"], rival["p"])
+    assert beside["difference"] == pytest.approx(facts["best_score"] - rival["score"])
+    assert beside["within_one_error"] == (beside["difference"] <= beside["standard_error"])
+    sentence = facts["remarks"][1]
+    assert "the default p = 1.5" in sentence[0].lower() + sentence[1:]
+    assert html.escape(sentence) in page.read_text()
+    assert main(words) == 0
+    assert sentence in " ".join(capfd.readouterr().out.split())
+    assert main([*words, "--ps", "1,2", "--json"]) == 0  # nothing to compare with
+    facts = json.loads(capfd.readouterr().out)
+    assert facts["p_beside_default"] is None
+    assert not any("default" in remark for remark in facts["remarks"])
+
+
 def test_the_table_shows_the_chosen_row(words, capfd):
     assert main([*words, "--top", "3", "--rule", "one_se"]) == 0
     out = capfd.readouterr().out

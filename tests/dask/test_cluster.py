@@ -155,6 +155,49 @@ def test_a_fetch_of_what_was_cancelled(client):
         Cluster(client).fetch([slow])
 
 
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://10.1.2.3:80", "inproc://a/1/2"])
+def test_no_neighbour(address):
+    """Nobody listens, another machine, no address to call."""
+    assert not module._is_neighbour(address)
+
+
+def test_results_of_neighbours_do_not_go_through_the_scheduler(client, monkeypatch):
+    gather, ways = client._gather, []
+
+    def seen(futures, direct):
+        ways.append(direct)
+        return gather(futures, direct=direct)
+
+    monkeypatch.setattr(client, "_gather", seen)
+    cluster = Cluster(client)
+    three = client.submit(sum, [1, 2], pure=False)
+    assert cluster.results([three]) == [3]  # workers are not known yet
+    cluster.workers()
+    assert cluster.results([three]) == [3]
+    monkeypatch.setattr(module, "_is_neighbour", lambda address: False)
+    cluster = Cluster(client)
+    cluster.workers()
+    assert cluster.results([three]) == [3]
+    assert ways == [False, True, False]
+
+
+def test_a_result_that_is_lost_with_a_neighbour_is_asked_of_the_scheduler(client, monkeypatch):
+    """Its worker would be called for half a minute."""
+
+    async def gather(futures, direct):
+        if direct:
+            await module.asyncio.sleep(60)
+        return [5]
+
+    monkeypatch.setattr(client, "_gather", gather)
+    cluster = Cluster(client)
+    cluster.workers()
+    assert cluster.direct
+    began = time.monotonic()
+    assert cluster.fetch([SimpleNamespace(key="gone", status="lost")]) == [5]
+    assert time.monotonic() - began < 10.0
+
+
 def test_not_the_default_client(client, monkeypatch):
     """Everything is asked of the client given, also where there is no default."""
     X, y = noisy_classes(900, 4)

@@ -84,7 +84,7 @@ def test_errors_of_the_unit_are_no_smaller_than_those_of_the_rows():
     pairs = local.dual_rows()
     rows = DualRows(pairs.sign, pairs.target, pairs.cost, given.loss, True)
     alpha = np.where(pairs.cost > 0.0, np.random.default_rng(1).uniform(0.0, 1.0, 100), 0.0)
-    true = UnitErrors.of(rows, alpha, local.epsilon)
+    true = UnitErrors.of(rows, alpha, local.epsilon, told_apart=True)
     bound = errors_of(
         numbers.in_unit(tube), numbers.costs(tube), alpha.sum(), true.conjugate, given.loss.p
     )

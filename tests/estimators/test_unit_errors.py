@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from psvm.estimators import unit_errors as module
 from psvm.estimators.unit_errors import UnitErrors
 from psvm.mathematics.certificate import DualRows
 from psvm.mathematics.loss import PNormHinge
@@ -23,7 +22,7 @@ def rows(p, cost=None):
 @pytest.mark.parametrize("p", [1.5, 2.0, 30.0])
 def test_sums_over_the_rows(p):
     given, alpha = rows(p)
-    found = UnitErrors.of(given, alpha, EPSILON)
+    found = UnitErrors.of(given, alpha, EPSILON, told_apart=True)
     error = UnitErrors.bound(given.target, EPSILON)
     assert (error >= 2.0**-52 * np.abs(given.target)).all()
     assert found.largest == error.max()
@@ -38,10 +37,9 @@ def test_sums_over_the_rows(p):
 
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 3.0])
-def test_of_very_many_rows_the_largest_counts(p, monkeypatch):
+def test_the_largest_counts_for_all_unless_they_are_told_apart(p):
     given, alpha = rows(p)
-    exact = UnitErrors.of(given, alpha, EPSILON)
-    monkeypatch.setattr(module, "_MANY", 10)
+    exact = UnitErrors.of(given, alpha, EPSILON, told_apart=True)
     found = UnitErrors.of(given, alpha, EPSILON)
     assert found.largest == exact.largest
     for name in ("alpha", "of_intercept", "conjugate"):
@@ -50,11 +48,10 @@ def test_of_very_many_rows_the_largest_counts(p, monkeypatch):
     assert exact.of_targets < found.of_targets
 
 
-@pytest.mark.parametrize("many", [10, 1000])
-def test_a_hard_margin_has_no_loss_to_add_to(many, monkeypatch):
-    monkeypatch.setattr(module, "_MANY", many)
+@pytest.mark.parametrize("told_apart", [False, True])
+def test_a_hard_margin_has_no_loss_to_add_to(told_apart):
     given, alpha = rows(1.5, cost=np.inf)
-    found = UnitErrors.of(given, alpha, EPSILON)
+    found = UnitErrors.of(given, alpha, EPSILON, told_apart=told_apart)
     assert found.hard_margin
     assert found.pulled > 0.0
     assert found.of_targets == found.of_intercept == found.conjugate == 0.0

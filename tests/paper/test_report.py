@@ -8,7 +8,7 @@ import pytest
 from fake_figures import SVG, compute
 from fake_tables import row
 
-from psvm.paper import claims, findings, published, report
+from psvm.paper import claims, findings, published, report, study
 from psvm.paper.cells import is_met
 
 RUN = {
@@ -185,9 +185,20 @@ def test_support_vectors_are_followed_from_p_to_p():
         machine("cancer", p, 97.0, nsv=nsv)
         for p, nsv in ((3.0, 40.0), (1.25, 30.0), (1.5, 29.0), (2.0, 35.0))
     ]
-    (finding,) = claim(rows, [], "The number of support vectors")
+    finding, beside = claim(rows, [], "The number of support vectors")
+    assert beside == study.sentences()["support_vectors"]
     # C is 5 up to p = 2 and 10 at p = 3.
     assert "2 of 3 steps (1 of 2 where C stays the same)" in finding
+
+
+def test_a_fall_at_the_largest_p_is_counted():
+    rows = [machine("heart", p, a) for p, a in ((3.0, 80.0), (1.25, 70.0), (2.0, 85.0))]
+    rows += [machine("wine", p, a) for p, a in ((2.0, 75.0), (3.0, 75.2))]
+    rows += [machine("cancer", 2.0, 97.0)]
+    finding, beside = claim(rows, [], "A larger p")
+    assert "last p but one to the last on 1 of 2 data sets, and rises on 1" in finding
+    assert beside == study.sentences()["overfitting"]
+    assert claim([], [], "A larger p") == []
 
 
 def test_the_best_p_and_its_ties():
@@ -195,7 +206,8 @@ def test_the_best_p_and_its_ties():
         machine("heart", p, a) for p, a in ((1.0, 80.0), (1.25, 85.0), (1.5, 85.0), (3.0, 70.0))
     ]
     rows += [machine("wine", p, 75.0) for p in (1.0, 1.25, 1.5, 3.0)]
-    (finding,) = claim(rows, [], "Accuracy rises")
+    finding, beside = claim(rows, [], "Accuracy rises")
+    assert beside == study.sentences()["best_exponent"]
     assert "every best p lies in [1.25, 2] on Heart (1.25, 1.50)" in finding
     assert "not so on Wine (4 values tie, from 1.00 to 3.00)" in finding
     assert "Heart 15.00, Wine 0.00" in finding

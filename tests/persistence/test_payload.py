@@ -1,4 +1,4 @@
-"""Model files written before classes moved are read as ever, and nothing else in them changes."""
+"""Model files written before are read as ever, also where classes have moved since."""
 
 import io
 import json
@@ -23,6 +23,9 @@ pytest.importorskip("skops.io")
 BEFORE = Path(__file__).parent / "written_before"
 EXPECTED = np.load(BEFORE / "expected.npz")
 FILES = sorted(BEFORE.glob("*.psvm"))
+# Regressors, written by the first psvm that had any; small data, three features.
+REGRESSORS = sorted((BEFORE / "format_3").glob("*.psvm"))
+TARGETS = np.load(BEFORE / "format_3" / "expected.npz")
 
 
 def names_in(schema):
@@ -67,6 +70,28 @@ def test_a_file_of_format_2_has_its_pairs_by_their_new_name():
     assert model.multi_class == "ovo"
     cold = clone(model).fit(EXPECTED["X"], EXPECTED["y"])
     assert model.fit(EXPECTED["X"], EXPECTED["y"]).n_iter_.sum() < cold.n_iter_.sum()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
+@pytest.mark.parametrize("path", REGRESSORS, ids=lambda path: path.stem)
+def test_a_regressor_of_format_3_gives_the_same_predictions(path):
+    assert read_container(path).format_version == 3
+    model, rows = load(path), TARGETS["rows"]
+    np.testing.assert_allclose(model.predict(rows), TARGETS[path.stem], rtol=1e-10, atol=1e-10)
+
+
+def test_the_regressors_of_format_3_are_of_every_kind():
+    kinds = {type(load(path)).__name__ for path in REGRESSORS}
+    assert kinds == {"PSVR", "LinearPSVR", "PSVRCV", "PSVRQuantiles", "Pipeline"}
+
+
+@pytest.mark.parametrize("name", ["psvr_warm", "linear_psvr_warm"])
+def test_a_warm_start_of_format_3_still_is_one(name):
+    model = load(BEFORE / "format_3" / f"{name}.psvm")
+    weight = TARGETS["weight"] if name == "psvr_warm" else None
+    cold = clone(model).fit(TARGETS["X"], TARGETS["y"], sample_weight=weight)
+    model.fit(TARGETS["X"], TARGETS["y"], sample_weight=weight)
+    assert model.n_iter_.sum() < cold.n_iter_.sum()
 
 
 def test_a_linear_warm_start_of_format_1_still_is_one():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from psvm.search.default_p import PBesideDefault, p_beside_default
 from psvm.search.edges import edges_of
 from psvm.search.table import choose, split_scores, standard_error, within_one_error
 
@@ -28,8 +29,9 @@ def remarks_of(search: Any) -> dict[str, Any]:
     dict
         ``standard_error`` of the best mean score, ``within_one_error`` (how many combinations are
         that near), ``simpler`` (the one of them with the fewest support vectors, None if that is
-        the choice), ``edges`` (parameters at the edge of their grid), and ``remarks``: the same in
-        sentences.
+        the choice), ``p_beside_default`` (the chosen p and the default one, None if there is no
+        other to compare with), ``edges`` (parameters at the edge of their grid), and ``remarks``:
+        the same in sentences.
     """
     results = search.cv_results_
     scores, supports = split_scores(results), results["mean_n_support"]
@@ -38,16 +40,19 @@ def remarks_of(search: Any) -> dict[str, Any]:
     chosen = int(search.best_index_)
     finished = int(np.isfinite(scores).all(axis=1).sum())
     edges = edges_of(results, chosen)
+    beside = p_beside_default(search)
     simpler = None if simplest == chosen else _cell(results, simplest)
     return {
         "standard_error": error,
         "within_one_error": int(near.size),
         "simpler": simpler,
+        "p_beside_default": None if beside is None else _beside(results, beside),
         "edges": [
             {"parameter": one.parameter, "value": one.value, "add": one.beyond} for one in edges
         ],
         "remarks": [
             _how_sure(near.size, finished, error, _cell(results, chosen), simpler),
+            *([] if beside is None else [str(beside)]),
             *(_with_options(str(one)) for one in edges),
         ],
     }
@@ -59,6 +64,17 @@ def _cell(results: dict[str, Any], number: int) -> dict[str, Any]:
         **{name: float(params[name]) for name in SEARCHED if name in params},
         "score": float(results["mean_test_score"][number]),
         "support_vectors": float(results["mean_n_support"][number]),
+    }
+
+
+def _beside(results: dict[str, Any], it: PBesideDefault) -> dict[str, Any]:
+    return {
+        "p": it.p,
+        "default": it.default_p,
+        "difference": it.difference,
+        "standard_error": it.standard_error,
+        "within_one_error": it.within_one_error,
+        "compared_with": _cell(results, it.rival_index),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-# Rows looked at for the centre and the size of the features: of each block and in all.
+# Rows looked at for the centre and the size of the features, in all.
 _LOOKED_AT = 2_000
 # Rows and block pointers of a block beside its entries, in bytes.
 _OVERHEAD = 200
@@ -39,24 +39,6 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Block:
-    """The rows of one partition, as the solver wants them."""
-
-    number: int
-    X: Any  # C-contiguous array or canonical CSR matrix, of float32 or float64
-    y: npt.NDArray[Any]
-    weight: Array
-
-    @property
-    def rows(self) -> int:
-        """How many these are."""
-        return int(self.X.shape[0])
-
-    def __sizeof__(self) -> int:
-        return int(_bytes_of(self.X) + self.y.nbytes + self.weight.nbytes + _OVERHEAD)
-
-
-@dataclass(frozen=True)
 class Described:
     """What the client is told of a block."""
 
@@ -69,6 +51,25 @@ class Described:
     nbytes: int
     some: Any  # a few of its rows
     target: Any  # what the target says of y and the weights
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of one partition, as the solver wants them."""
+
+    number: int
+    X: Any  # C-contiguous array or canonical CSR matrix, of float32 or float64
+    y: npt.NDArray[Any]
+    weight: Array
+    described: Described | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many these are."""
+        return int(self.X.shape[0])
+
+    def __sizeof__(self) -> int:
+        return int(_bytes_of(self.X) + self.y.nbytes + self.weight.nbytes + _OVERHEAD)
 
 
 class _Named:
@@ -142,7 +143,7 @@ def describe(block: Block, expected: Expected, blocks: int) -> Described:
     X = block.X
     with naming(block.number):
         largest = check.check_entries(X, _estimator(expected.estimator)) if block.rows else 0.0
-        step = max(1, -(-block.rows * min(blocks, 8) // _LOOKED_AT))
+        step = max(1, block.rows * blocks // _LOOKED_AT)
         return Described(
             number=block.number,
             rows=block.rows,
@@ -151,9 +152,20 @@ def describe(block: Block, expected: Expected, blocks: int) -> Described:
             stored=int(X.nnz) if sp.issparse(X) else int(X.size),
             largest=largest,
             nbytes=int(block.__sizeof__()),
-            some=X[::step],
+            some=X[::step].copy(),
             target=expected.target.describe(block.y, block.weight),
         )
+
+
+def described_block(expected: Expected, blocks: int, number: int, *partition: Any) -> Block:
+    """One of so many partitions as a block that knows what the client is to be told of it."""
+    block = check_partition(number, expected, *partition)
+    return replace(block, described=describe(block, expected, blocks))
+
+
+def descriptions(*blocks: Block) -> list[Described | None]:
+    """What the client is told of some blocks."""
+    return [block.described for block in blocks]
 
 
 def as_sparse(block: Block) -> Block:
@@ -165,8 +177,7 @@ def as_sparse(block: Block) -> Block:
 def summary_of(described: Sequence[Described], *, centred: bool) -> RowSummary:
     """Shape and size of all rows, from a look at some of them."""
     full = [one for one in described if one.rows]
-    picked = np.unique(np.linspace(0, len(full) - 1, 8).astype(int))
-    some = [full[k].some for k in picked]
+    some = [one.some for one in full]
     if any(one.sparse for one in full):
         some = [sp.csr_matrix(part) for part in some]
     return describe_rows(some, sum(one.rows for one in full), in_memory=False, centred=centred)

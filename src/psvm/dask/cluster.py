@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import pickle
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from dask._task_spec import Task
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future
 from distributed.client import _wait as wait_for_futures
+from distributed.comm import get_address_host_port
 
 from psvm.solvers.ledger import OutOfTime
 
@@ -40,6 +42,8 @@ NO_WORKERS, NO_MOTION = 60.0, 900.0
 PAUSED, STUCK = 5.0, 60.0
 # Seconds to wait for the scheduler itself, and for its word that tasks are cancelled.
 _ANSWER, _CANCELLED = 30.0, 0.5
+# Seconds for a worker on this machine to take a call.
+_CALL = 0.2
 # Times that tasks which went down with their worker are submitted again, in a row.
 MOST_RETRIES = 5
 
@@ -156,6 +160,8 @@ class Cluster:
     names: int = 0  # given so far
     owned: list[Future] = field(default_factory=list)  # to be let go at the end of the fit
     fit: str = field(default_factory=lambda: uuid4().hex[:12])
+    neighbours: dict[str, bool] = field(default_factory=dict)  # see _is_neighbour
+    direct: bool = False  # whether results come without the scheduler
 
     @property
     def out_of_time(self) -> bool:
@@ -187,7 +193,13 @@ class Cluster:
 
     def workers(self) -> dict[str, int]:
         """Threads of every worker, by address."""
-        return {address: int(one["nthreads"]) for address, one in self.known().items()}
+        found = {address: int(one["nthreads"]) for address, one in self.known().items()}
+        for address in set(found) - set(self.neighbours):
+            self.neighbours[address] = _is_neighbour(address)
+        near = bool(found) and all(self.neighbours[address] for address in found)
+        wanted = self.client.direct_to_workers
+        self.direct = near if wanted is None else bool(wanted)
+        return found
 
     def known(self) -> dict[str, Any]:
         """What the scheduler says of its workers."""
@@ -288,7 +300,7 @@ class Cluster:
                 error = one.exception(timeout=10)
                 if isinstance(error, distributed.scheduler.KilledWorker):
                     raise TasksLost(f"Workers died again and again: {error}") from error
-                if "psvm-describe" in str(one.key) and not str(error).startswith("partition"):
+                if "psvm-block" in str(one.key) and not str(error).startswith("partition"):
                     error.add_note(f"while partition {k} was read")
                 raise error
             if one.status == "cancelled":  # "lost" will be computed again
@@ -322,21 +334,37 @@ class Cluster:
     def fetch(self, futures: Sequence[Future]) -> list[Any]:
         """The results of finished tasks; TasksLost if they were lost meanwhile.
 
-        What went down with its worker on the way is computed again by Dask, and waited for like
-        anything else.
+        They come from the workers themselves where these are known to take calls (``direct``): the
+        scheduler would read and send every byte once more. What went down with its worker on the
+        way is computed again by Dask, and waited for like anything else.
         """
-        client, vigil = self.client, _Vigil(self, futures, time.monotonic())
-        with self._connected():
-            gather = client._gather(list(futures))
-            under_way = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
+        vigil = _Vigil(self, futures, time.monotonic())
         try:
-            while not concurrent.futures.wait([under_way], timeout=self.moment).done:
-                self._check(futures)
-                vigil.look()
-            return list(under_way.result(timeout=0))
+            while True:
+                direct = self.direct
+                with self._gathering(futures, direct=direct) as under_way:
+                    while not concurrent.futures.wait([under_way], timeout=self.moment).done:
+                        self._check(futures)
+                        vigil.look()
+                        if direct and any(one.status != "finished" for one in futures):
+                            self.direct = False  # a worker that is gone would be called for long
+                            break
+                    else:
+                        return list(under_way.result(timeout=0))
         except (OSError, TimeoutError, *CANCELLED) as error:
             self._check_connected()
             raise TasksLost(f"Results were lost on their way: {error}") from error
+
+    @contextmanager
+    def _gathering(
+        self, futures: Sequence[Future], *, direct: bool
+    ) -> Iterator[concurrent.futures.Future[Any]]:
+        """Results on their way, until the end of the block."""
+        with self._connected():
+            gather = self.client._gather(list(futures), direct=direct)
+            under_way = asyncio.run_coroutine_threadsafe(gather, self.client.loop.asyncio_loop)
+        try:
+            yield under_way
         finally:
             under_way.cancel()
 
@@ -351,6 +379,20 @@ class Cluster:
             message = {"fit": self.fit, **event}
             log = self.client.scheduler.log_event
             self.client.sync(log, topic="psvm", msg=message, callback_timeout=_CANCELLED)
+
+
+def _is_neighbour(address: str) -> bool:
+    """Whether a worker is on this machine and takes calls, as those of a LocalCluster do.
+
+    (Its address alone does not tell: behind a tunnel it is that of another machine's own.)
+    """
+    if not address.startswith("tcp://127."):
+        return False
+    try:
+        socket.create_connection(get_address_host_port(address), timeout=_CALL).close()
+    except OSError:
+        return False
+    return True
 
 
 @dataclass

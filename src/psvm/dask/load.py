@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dask._task_spec import Task
 from dask.delayed import delayed
 from distributed import Future
 
-from psvm.dask.blocks import Described, Expected, as_sparse, check_partition, describe
+from psvm.dask.blocks import Described, Expected, as_sparse, described_block, descriptions
 from psvm.dask.cluster import MOST_RETRIES, Cluster, ClusterError, TasksLost, pickled_bytes
 from psvm.dask.inputs import Parts
 from psvm.dask.shards import Shard, evened, shards_of
@@ -34,24 +35,17 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     """Read every partition once; what is wrong with one is an error that names it."""
     count = len(parts)
     blocks = [
-        delayed(check_partition, pure=False)(
-            k, expected, X, y, weight, dask_key_name=f"psvm-block-{cluster.fit}-{k}"
+        delayed(described_block, pure=False)(
+            expected, count, k, X, y, weight, dask_key_name=f"psvm-block-{cluster.fit}-{k}"
         )
         for k, (X, y, weight) in enumerate(zip(parts.X, parts.y, parts.weight, strict=True))
     ]
-    told = [
-        delayed(describe, pure=False)(
-            block, expected, count, dask_key_name=f"psvm-describe-{cluster.fit}-{k}"
-        )
-        for k, block in enumerate(blocks)
-    ]
-    cluster.traffic.tasks += 2 * count
-    futures = cluster.client.compute([*blocks, *told], retries=1)
-    own, describing = futures[:count], futures[count:]
+    cluster.traffic.tasks += count
+    own = cluster.client.compute(blocks, retries=1)
     cluster.owned += own
     began = time.monotonic()
-    described = patiently(cluster, describing, own)
-    cluster.cancel(describing)  # which would be done again whenever a worker is lost
+    _patiently(cluster, own, cluster.wait)
+    described = _descriptions(cluster, own)
     cluster.traffic.seconds_loading += time.monotonic() - began
     cluster.traffic.bytes_sampled += pickled_bytes(described)
     full = [k for k, one in enumerate(described) if one.rows]
@@ -72,12 +66,46 @@ def load(cluster: Cluster, parts: Parts, expected: Expected) -> Loaded:
     return Loaded(kept, [described[k] for k in full])
 
 
+def _descriptions(cluster: Cluster, blocks: Sequence[Future]) -> list[Described]:
+    """What the blocks say of themselves, by one task on each worker: there may be many blocks."""
+    by_worker: dict[str | None, list[int]] = {}
+    for k, worker in enumerate(cluster.holders(blocks)):
+        by_worker.setdefault(worker, []).append(k)
+    tasks, where = [], {}
+    for worker, numbers in by_worker.items():
+        name = cluster.name("describe")
+        tasks.append(Task(name, descriptions, *(blocks[k] for k in numbers)))
+        where[name] = worker
+    cluster.traffic.tasks += len(tasks)
+    futures = list(cluster.submit(tasks, where, [task.key for task in tasks]).values())
+    found: list[Any] = [None] * len(blocks)
+    for numbers, told in zip(by_worker.values(), patiently(cluster, futures, blocks), strict=True):
+        for k, one in zip(numbers, told, strict=True):
+            found[k] = one
+    cluster.cancel(futures)  # which would be done again whenever a worker is lost
+    return found
+
+
 def patiently(cluster: Cluster, futures: Sequence[Future], cancel: Sequence[Future]) -> list[Any]:
     """Results, though workers may go down: what went with them is tried again."""
+
+    def results(futures: Sequence[Future], **options: Any) -> list[Any]:
+        cluster.wait(futures, **options)
+        return cluster.fetch(futures)
+
+    return list(_patiently(cluster, futures, results, cancel))
+
+
+def _patiently(
+    cluster: Cluster,
+    futures: Sequence[Future],
+    wait: Callable[..., Any],
+    cancel: Sequence[Future] = (),
+) -> Any:
+    """What a wait for futures gives, though workers may go down."""
     for attempt in range(MOST_RETRIES + 1):
         try:
-            cluster.wait(futures, cancel=cancel, keep=attempt < MOST_RETRIES)
-            return cluster.fetch(futures)
+            return wait(futures, cancel=cancel, keep=attempt < MOST_RETRIES)
         except TasksLost:
             lost = [one for one in (*futures, *cancel) if one.status == "error"]
             if attempt == MOST_RETRIES or not lost:

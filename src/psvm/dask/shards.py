@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # Bytes of a shard: a task costs the scheduler about a millisecond, and a pass over so many bytes
-# some 50; and as a share of the memory that a thread has, since all blocks of a task are in memory
+# some 200; and as a share of the memory that a thread has, since all blocks of a task are in memory
 # at once.
-_BYTES, _SHARE_OF_MEMORY = 2**28, 0.15
+_BYTES, _SHARE_OF_MEMORY = 2**30, 0.15
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ class ClusterSolve:
     milestones: bool = False  # whether certified iterates are kept on the way
     certified: dict[int, Certified] = field(default_factory=dict)
     to_certify: dict[int, BestPair] = field(default_factory=dict)
+    final: dict[int, Any] = field(default_factory=dict)  # answers of `proved`, if they are the last
 
     @property
     def shift(self) -> Array:
@@ -142,10 +143,11 @@ class ClusterSolve:
                 begins[t] = self.begin_at(start.w, start.b)
         many = [t for t in cold if self._many_rows(t)]
         if many:
-            sampled, deltas = sample_solution(self, many, stages)
-            if self.setup.terms.p == 1.0 and not self.setup.terms.hard_margin:
-                done = sift(self, sampled, stages, deltas)
-            begins |= sampled
+            sampled = sample_solution(self, many, stages)
+            begins |= {t: one.begin for t, one in sampled.items()}
+            if self.setup.terms.p == 1.0:
+                done, better = sift(self, sampled, stages)
+                begins |= better
         for t in cold:
             begins.setdefault(t, Begin(np.zeros(self.summary.features), 0.0))
         begins = {t: begin for t, begin in begins.items() if t not in done}
@@ -236,8 +238,39 @@ class ClusterSolve:
 
     # --- certificates ----------------------------------------------------------------------------
 
+    def proved(
+        self, ends: Mapping[int, BestPair], at: Mapping[int, Begin], stages: Mapping[int, Stage]
+    ) -> dict[int, BestPair]:
+        """The problems that end at these points with the alpha that the rows keep by then.
+
+        A pass that certifies tells P as well as any other. If it was the last for all problems of
+        the fit, they need none at the end.
+        """
+        points = {t: replace(ends[t], w=at[t].w, b=at[t].b) for t in at}
+        orders: dict[int, list[ShardOrder]] = {t: [_certify(one)] for t, one in points.items()}
+        orders[min(at)].append(Support())
+        done: dict[int, BestPair] = {}
+        found = self.passes.ask(orders)
+        for t, answer in found.items():
+            if isinstance(answer, RowsLost):
+                continue
+            best, point, sums = ends[t], points[t], answer[0]
+            point.primal = 0.5 * float(point.w @ point.w) + sums.loss
+            if self.milestones:
+                self._certified(t, point, sums)
+            if point.primal < best.primal:
+                best.primal, best.w, best.b = point.primal, point.w, point.b
+            if best.ends(stages[t], sums.active):
+                done[t] = best
+        last = len(done) == len(self.setup.signs)
+        if last and all(best.w is at[t].w for t, best in done.items()):
+            self.final = {t: found[t][0] for t in done} | {-1: found[min(at)][1]}
+        return done
+
     def _certify(self, ends: dict[int, BestPair], ledgers: Sequence[Ledger]) -> dict[int, Any]:
         """The sums of the certificates by problem, and under -1 the supporting rows."""
+        if self.final:
+            return self.final
         limit = self.budget.max_time
         for _ in range(_MOST_REPAIRS):
             self.to_certify.clear()  # what is certified now is better

@@ -203,13 +203,18 @@ class ShardSums:
         for t, values in other.values.items():
             own = self.values.get(t)
             if own is None:
-                self.values[t] = deepcopy(values)  # those of a step may be added up once more
+                self.values[t] = [_own(value) for value in values]
             elif len(own) == len(values):  # else lost
                 self.values[t] = [_added(*pair) for pair in zip(own, values, strict=True)]
         self.lost |= other.lost
         self.where |= other.where
         for worker, seconds in other.seconds.items():
             self.seconds[worker] = self.seconds.get(worker, 0.0) + seconds
+
+
+def _own(value: Any) -> Any:
+    """A copy to add to, as the sums of a step may be added up once more; of rows only the list."""
+    return list(value) if isinstance(value, list) else deepcopy(value)
 
 
 def _added(one: Any, other: Any) -> Any:

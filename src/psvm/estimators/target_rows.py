@@ -16,7 +16,7 @@ from psvm.estimators.targets import EncodedTargets
 from psvm.estimators.training_rows import TrainingRows
 from psvm.mathematics.loss import PNormHinge
 from psvm.mathematics.problem import KernelProblem
-from psvm.rows.equal_rows import EqualRows, no_equal_rows
+from psvm.rows.equal_rows import EqualRows, find_equal_rows, no_equal_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -44,7 +44,8 @@ class TargetRows:
         """Groups among the rows of a kernel matrix."""
         groups = no_equal_rows(rows.kept.size)
         if rows.same.merged:
-            groups = _groups(rows.same.group, targets.given[rows.kept])
+            places = rows.same.group.astype(np.int32)
+            groups = find_equal_rows(targets.given[rows.kept, None], places, worth=0.0)
         return cls(rows, groups, groups.shares(weight[rows.kept]))
 
     def problem(
@@ -83,13 +84,3 @@ class TargetRows:
     def pick(self, values: Array) -> Array:
         """Values of the rows of X, shape (n, 2), as those of the dual rows, alike in groups."""
         return np.asarray(values[self.rows.kept[self.groups.first]].ravel())
-
-
-def _groups(group: npt.NDArray[np.intp], y: Array) -> EqualRows:
-    """Which rows of the same group have the same y."""
-    levels, level = np.unique(y, return_inverse=True)
-    _, first, found = np.unique(group * levels.size + level, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return EqualRows(first[order], rank[found])

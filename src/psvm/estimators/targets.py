@@ -18,7 +18,7 @@ cost ``2 (1 - quantile) C'``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,11 +136,20 @@ class EncodedTargets:
         The gap counts what is rounded off where targets, costs and the intercept change units.
         """
         alpha = self.scale * found.alpha
-        inexact = self.cost_error > 0.0
-        errors = UnitErrors.of(rows, found.alpha, self.epsilon, conjugates=inexact)
-        return replace(self.converted(found, errors, tol), gather_alpha=lambda: alpha)
+        given = found.alpha, self.epsilon, self.cost_error > 0.0
+        solution = self.converted(found, UnitErrors.of(rows, *given), tol, lambda: alpha)
+        if solution.certificate.gap > tol:
+            errors = UnitErrors.of(rows, *given, told_apart=True)
+            solution = self.converted(found, errors, tol, lambda: alpha)
+        return solution
 
-    def converted(self, found: Solution, errors: UnitErrors, tol: float) -> Solution:
+    def converted(
+        self,
+        found: Solution,
+        errors: UnitErrors,
+        tol: float,
+        gather_alpha: Callable[[], Array] | None = None,
+    ) -> Solution:
         """The same but for the dual variables, where sums over the rows are all that is known."""
         proof, unit, s = found.certificate, self.scale**2, self.scale
         certificate = replace(
@@ -154,6 +163,7 @@ class EncodedTargets:
         )
         return replace(
             found,
+            gather_alpha=gather_alpha or found.gather_alpha,
             certificate=certificate,
             status=proved_status(
                 found.status,
@@ -244,22 +254,24 @@ def encode_targets(
     present = weight > 0.0
     if not present.any():
         raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
-    centre, scale = _centre_and_scale(y[present], weight[present], p, fit_intercept)
+    # A copy of what is there takes as long as any other pass over it.
+    some: Any = slice(None) if present.all() else present
+    centre, scale = _centre_and_scale(y[some], weight[some], p, fit_intercept)
     cost = costs_in_unit(C, weight, scale, p)
     too_small = costs_too_small(cost, quantile) & present
     check_costs_in_unit(
         C,
-        int(present.sum()),
+        int(np.count_nonzero(present)),
         float(weight.max()),
-        cost[present],
-        all_too_small=bool(too_small[present].all()),
+        cost[some],
+        all_too_small=bool(too_small[some].all()),
     )
     if too_small.any():
         return encode_targets(
             y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
         )
     unit = TargetUnit.of(
-        (float(y[present].min()), float(y[present].max())),
+        (float(y[some].min()), float(y[some].max())),
         (centre, scale),
         C=C,
         epsilon=epsilon,
@@ -267,7 +279,7 @@ def encode_targets(
         p=p,
         fit_intercept=fit_intercept,
     )
-    return unit.encoded(y, np.where(present, cost, 0.0))
+    return unit.encoded(y, cost if isinstance(some, slice) else np.where(present, cost, 0.0))
 
 
 @dataclass(frozen=True)
@@ -366,11 +378,11 @@ def _centre_and_scale(
     total = float(share.sum())
     # From the smallest on, so that equal targets have themselves for their mean.
     low = float(y.min())
-    centre = low + float(np.sum(share * (y - low))) / total if fit_intercept else 0.0
+    centre = low + float((share * (y - low)).sum()) / total if fit_intercept else 0.0
     distance = np.abs(y - centre)
     largest = float(distance.max())
     with np.errstate(under="ignore"):
-        mean = float(np.sum(share * (distance / (largest or 1.0)) ** p)) / total
+        mean = float((share * (distance / (largest or 1.0)) ** p).sum()) / total
     return centre, scale_of(largest, mean, p, fit_intercept)
 
 
@@ -397,8 +409,8 @@ def costs_in_unit(C: float, weight: Array, scale: float, p: float) -> Array:
     shift = _shift(scale, p)
     whole = math.floor(shift)
     with np.errstate(over="ignore", under="ignore"):
-        mantissa, exponent = np.frexp(C * 2.0 ** (shift - whole))
-        exponents = int(np.clip(int(exponent) + whole, -10_000, 10_000))
+        mantissa, exponent = math.frexp(C * 2.0 ** (shift - whole))
+        exponents = min(max(exponent + whole, -10_000), 10_000)
         parts, powers = np.frexp(weight)
         return np.asarray(np.ldexp(mantissa * parts, powers + exponents))
 

@@ -18,6 +18,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from psvm.estimators.plain_arrays import need_no_conversion
 from psvm.rows.blocks import split_rows
 from psvm.rows.kernel import KERNELS, Kernel
 from psvm.rows.sparse_format import sound_sparse
@@ -195,8 +196,8 @@ def check_threads(n_jobs: Any) -> int:
 def check_weights(sample_weight: Any, n: int) -> Array:
     """One weight for each of n rows, >= 0."""
     if sample_weight is None:
-        weight = np.ones(n)
-    elif isinstance(sample_weight, Real):
+        return np.ones(n)
+    if isinstance(sample_weight, Real):
         weight = np.full(n, check_number("sample_weight", sample_weight))
     else:
         weight = check_array(
@@ -315,8 +316,10 @@ def check_data(
 
     The estimator stays as it is: what scikit-learn's validation notes goes to a copy.
     """
+    dtypes = (np.float64, np.float32) if sparse else (np.float64,)
+    if need_no_conversion(X, y, dtypes):
+        return SeenFeatures(X.shape[1], None), X, y
     seeing = twin_of(estimator)
-    dtypes = (np.float64, np.float32) if sparse else np.float64
     with _sums_beyond_range():
         X, y = validate_data(
             seeing, sound_sparse(X), y, accept_sparse="csr" if sparse else False, dtype=dtypes

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from psvm.paper import study
 from psvm.paper.cells import OURS, SAME, compared, datasets_of, rivals_of, select, spelled, title
 from psvm.paper.store import Row
 
@@ -58,10 +59,17 @@ def claims(
     """
     found = [
         Claim("pSVM has the best accuracy on every binary data set.", _best_of_table1(table1)),
-        Claim("The number of support vectors grows with p.", _support_grows(table1)),
+        Claim(
+            "The number of support vectors grows with p.",
+            _beside_study(_support_grows(table1), "support_vectors"),
+        ),
         Claim(
             "Accuracy rises and then falls with p; the best p lies in [1.25, 2].",
-            _best_exponent(table1),
+            _beside_study(_best_exponent(table1), "best_exponent"),
+        ),
+        Claim(
+            "A larger p learns the training set better, at the risk of overfitting.",
+            _beside_study(_falls_at_last(table1), "overfitting"),
         ),
         Claim(
             "At p = 1 the model is a hard margin, and so less accurate than a soft one.",
@@ -168,6 +176,31 @@ def _best_exponent(rows: Sequence[Row]) -> list[str]:
                 f"{', '.join(spreads)}."
             )
     return findings
+
+
+def _falls_at_last(rows: Sequence[Row]) -> list[str]:
+    """Whether accuracy is lower at the largest p than at the one before."""
+    findings = []
+    for name, conditions in VARIANTS:
+        pairs = []
+        for dataset in datasets_of(rows):
+            machines = _by_exponent(select(rows, method="pSVM", dataset=dataset, **conditions))
+            if len(machines) >= 2:
+                before, last = machines[-2:]
+                pairs.append((float(before["accuracy_percent"]), float(last["accuracy_percent"])))
+        if pairs:
+            lower = _count(pairs, lambda before, last: last < before - SAME)
+            higher = _count(pairs, lambda before, last: last > before + SAME)
+            findings.append(
+                f"{_capitalised(name)}: test accuracy falls from the last p but one to the last "
+                f"on {lower} of {len(pairs)} data sets, and rises on {higher}."
+            )
+    return findings
+
+
+def _beside_study(findings: list[str], sentence: str) -> list[str]:
+    """What the rows say, and after it what the study of many tables says."""
+    return [*findings, study.sentences()[sentence]] if findings else []
 
 
 def _few(exponents: Sequence[float]) -> str:

@@ -30,14 +30,16 @@ module             what it does
 ``target_scoring`` the same of predictions
 ``table``          scores, the rules that choose, ``cv_results_``
 ``edges``          choices at the edge of the grid
+``default_p``      the chosen p beside the default one
 ``calibration``    probabilities from held-out answers
 ``routing``        which metadata goes where
 ``watch``          progress and callbacks
 =================  ==============================================================================
 """
 
+from psvm.search.default_p import PBesideDefault, p_beside_default
 from psvm.search.edges import GridEdgeWarning
 from psvm.search.estimator import PSVCCV
 from psvm.search.regressor import PSVRCV
 
-__all__ = ["PSVCCV", "PSVRCV", "GridEdgeWarning"]
+__all__ = ["PSVCCV", "PSVRCV", "GridEdgeWarning", "PBesideDefault", "p_beside_default"]

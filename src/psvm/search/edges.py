@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psvm.estimators.warn import warn_user
-from psvm.search.table import equal, shown, split_scores
+from psvm.search.table import equal, mean_gain, shown, split_scores
 
 # The list that holds the values of each parameter.
 _LISTS = {"p": "ps", "C": "Cs", "gamma": "gammas", "epsilon": "epsilons"}
@@ -90,10 +90,8 @@ def edges_of(results: Mapping[str, Any], chosen: int) -> list[GridEdge]:
         if rivals.size == 0:
             continue
         rival = rivals[np.argmax(mean[rivals])]
-        better = scores[chosen] - scores[rival]
-        with np.errstate(over="ignore"):
-            error = better.std(ddof=1) / np.sqrt(better.size) if better.size > 1 else 0.0
-        if better.mean() > error + equal(float(mean[chosen])):
+        gain, error = mean_gain(scores, chosen, int(rival))
+        if gain > (error or 0.0) + equal(float(mean[chosen])):
             beyond = _beyond(name, float(value), float(inside))
             found.append(
                 GridEdge(

@@ -118,6 +118,18 @@ def standard_error(score: Array, cell: int) -> float:
         return float(score[cell].std(ddof=1) / np.sqrt(splits)) if splits > 1 else 0.0
 
 
+def mean_gain(score: Array, cell: int, rival: int) -> tuple[float, float | None]:
+    """The mean score of a cell beyond a rival's, and its standard error, taken split by split.
+
+    Exactly 0 for scores that are equal; no error where there is one split.
+    """
+    gain = score[cell] - score[rival]
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(gain.std(ddof=1) / np.sqrt(gain.size)) if gain.size > 1 else None
+    mean = float(gain.mean())
+    return (0.0 if abs(mean) <= equal(float(score[cell].mean())) else mean), error
+
+
 def within_one_error(score: Array, leader: int) -> npt.NDArray[np.intp]:
     """The finished cells whose mean score is within one standard error of the leader's."""
     mean, least = score.mean(axis=1), score[leader].mean() - standard_error(score, leader)
