@@ -363,10 +363,15 @@ class Members {
  public:
   explicit Members(const ProblemsAtOnce& problems)
       : problems_(problems), of_class_(static_cast<std::size_t>(problems.classes)) {
+    const std::int8_t* last = problems.signs + problems.problems * problems.classes;
+    const bool pairs = std::find(problems.signs, last, 0) != last;
+    all_.reserve(static_cast<std::size_t>(problems.block.size));
     for (index_t i = 0; i < problems.block.size; ++i) {
       if (!(problems.block.cost[i] > 0.0)) continue;
-      of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(static_cast<row_t>(i));
       all_.push_back(static_cast<row_t>(i));
+      if (pairs)
+        of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(
+            static_cast<row_t>(i));
     }
   }
 

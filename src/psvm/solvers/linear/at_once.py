@@ -161,6 +161,8 @@ def pair_certificate(
 
 def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:
     """Dual variables of some rows as those of all n."""
+    if rows.size == n:
+        return alpha
     values = np.zeros(n)
     values[rows] = alpha
     return values
