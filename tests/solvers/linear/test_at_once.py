@@ -153,8 +153,11 @@ def test_many_rows_begin_at_the_solution_of_a_sample(p, sparse, heard, calls):
     model = LinearPSVC(p, C=0.5).fit(rows, y)
     check_solutions(model, heard)
     sample, whole = calls
-    assert sample[1].size < whole[1].size / 5 and sample[-1] is None and whole[-1] is not None
-    assert len(model.history_[0]) <= 5 and model.dual_gap_[0] <= 1e-4
+    assert sample[1].size < whole[1].size / 5
+    assert sample[-1] is None
+    assert whole[-1] is not None
+    assert len(model.history_[0]) <= 5
+    assert model.dual_gap_[0] <= 1e-4
     assert "why" in model.history_[0][0]
     loop = LinearPSVC(p, C=0.5, solver="semismooth_newton").fit(rows, y)
     assert len(calls) == 2

@@ -69,7 +69,7 @@ def solve_many_rows(
     *,
     threads: int,
 ) -> list[Solution]:
-    """The same for one problem with p > 1, from the solution of a sample; nobody is told of that."""
+    """The same for one problem, p > 1, from the solution of a sample, of which nobody is told."""
     some, places = sample_of(problems, *X.shape)
     rows = X[places]
     aside = replace(budget, tol=max(SAMPLE_TOL, budget.tol))
