@@ -61,7 +61,7 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                std::optional<Vector<double>> target, std::optional<Vector<row_t>> feature_row,
                double p, bool fit_intercept, bool exact, std::pair<double, double> power_error,
                const Budget& budget, const std::tuple<std::string, std::string, std::string>& why,
-               const nb::object& on_round, int threads) {
+               const nb::object& on_round, int threads, const NewtonStart* start) {
   const index_t d = block.rows->features();
   const index_t n = feature_row ? static_cast<index_t>(feature_row->shape(0)) : block.rows->size();
   if (codes.shape(0) != many(n) || cost.shape(0) != many(n) ||
@@ -85,6 +85,8 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
                                 fit_intercept,
                                 exact,
                                 {power_error.first, power_error.second}};
+  if (start && (signs.shape(0) != 1 || start->w.size() != many(d)))
+    throw nb::value_error("a start is for one problem, and has a coefficient for every feature");
   const Records records(why);
   Tell tell;
   if (!on_round.is_none())
@@ -93,7 +95,7 @@ nb::dict solve(const BlockRows& block, const Vector<std::int32_t>& codes,
       return nb::cast<bool>(on_round(t, records.made_of(record)));
     };
   std::vector<SolvedProblem> solved = without_lock(threads, nullptr, [&](RunControl& run) {
-    return solve_at_once(block.features, *block.rows, problems, budget, tell, run);
+    return solve_at_once(block.features, *block.rows, problems, start, budget, tell, run);
   });
   const std::size_t count = solved.size();
   std::vector<double> w, alpha;
@@ -152,9 +154,19 @@ auto certify(const Vector<double>& w, const Vector<double>& image, const nb::dic
 }  // namespace
 
 void bind_at_once(nb::module_& m) {
+  nb::class_<NewtonStart>(m, "NewtonStart")
+      .def(
+          "__init__",
+          [](NewtonStart* start, const Vector<double>& w, double b, double sigma) {
+            new (start) NewtonStart{.w = {w.data(), w.data() + w.shape(0)},
+                                    .b = b,
+                                    .centre = sigma > 0.0 ? Centre::slack : Centre::zero,
+                                    .sigma = sigma};
+          },
+          "w"_a, "b"_a, "sigma"_a);
   m.def("solve_at_once", &solve, "rows"_a, "codes"_a, "cost"_a, "signs"_a, "target"_a.none(),
         "feature_row"_a.none(), "p"_a, "fit_intercept"_a, "exact"_a, "power_error"_a, "budget"_a,
-        "why"_a, "on_round"_a.none(), "threads"_a);
+        "why"_a, "on_round"_a.none(), "threads"_a, "start"_a.none() = nb::none());
   m.def("certify_pair", &certify, "w"_a, "image"_a, "values"_a, "count"_a, "balanced"_a, "hard"_a,
         "power_error"_a);
 }

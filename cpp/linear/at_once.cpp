@@ -10,7 +10,6 @@
 
 #include "linear/coordinate_descent.hpp"
 #include "linear/coordinate_rows.hpp"
-#include "linear/newton.hpp"
 #include "linear/prices.hpp"
 #include "loss/intercept.hpp"
 
@@ -175,15 +174,14 @@ class OneProblem {
     prices();
   }
 
-  SolvedProblem solve() {
-    const Prices prices(static_cast<double>(rows_.size()), rows_.entries(),
-                        static_cast<double>(rows_.features()), problems_.p, look_.sparse);
-    NewtonStart start;
-    start.w.assign(static_cast<std::size_t>(rows_.features()), 0.0);
-    bool done = false;
-    if (share_of_newton() * prices.usual >= worth_descent * prices.whole_pass)
-      done = descend(prices, start);
-    if (!done) newton(start);
+  SolvedProblem solve(const NewtonStart* given) {
+    if (given) {
+      NewtonStart start = *given;
+      start.sigma *= problem_.typical_cost;
+      newton(start);
+    } else {
+      begin_cold();
+    }
     certify();
     solved_.alpha.assign(share_.best.get(), share_.best.get() + share_.count());
     for (char& letter : solved_.status)
@@ -192,6 +190,17 @@ class OneProblem {
   }
 
  private:
+  void begin_cold() {
+    const Prices prices(static_cast<double>(rows_.size()), rows_.entries(),
+                        static_cast<double>(rows_.features()), problems_.p, look_.sparse);
+    NewtonStart start;
+    start.w.assign(static_cast<std::size_t>(rows_.features()), 0.0);
+    bool done = false;
+    if (share_of_newton() * prices.usual >= worth_descent * prices.whole_pass)
+      done = descend(prices, start);
+    if (!done) newton(start);
+  }
+
   // Median of the costs, and P at w = 0 and b = 0.
   void prices() {
     const PNormHinge loss(problems_.p);
@@ -200,7 +209,9 @@ class OneProblem {
       problem_.total_cost +=
           loss.value(block_.target ? share_.y[k] * block_.target[k] : 1.0, costs[k]);
     const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
-    std::nth_element(costs.begin(), middle, costs.end());
+    const auto differs = [&](double cost) { return cost != costs.front(); };
+    if (std::any_of(costs.begin(), costs.end(), differs))
+      std::nth_element(costs.begin(), middle, costs.end());
     problem_.typical_cost = *middle;
   }
 
@@ -352,10 +363,15 @@ class Members {
  public:
   explicit Members(const ProblemsAtOnce& problems)
       : problems_(problems), of_class_(static_cast<std::size_t>(problems.classes)) {
+    const std::int8_t* last = problems.signs + problems.problems * problems.classes;
+    const bool pairs = std::find(problems.signs, last, 0) != last;
+    all_.reserve(static_cast<std::size_t>(problems.block.size));
     for (index_t i = 0; i < problems.block.size; ++i) {
       if (!(problems.block.cost[i] > 0.0)) continue;
-      of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(static_cast<row_t>(i));
       all_.push_back(static_cast<row_t>(i));
+      if (pairs)
+        of_class_[static_cast<std::size_t>(problems.block.codes[i])].push_back(
+            static_cast<row_t>(i));
     }
   }
 
@@ -382,8 +398,8 @@ class Members {
 }  // namespace
 
 std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const LinearRows& rows,
-                                         const ProblemsAtOnce& problems, const Budget& budget,
-                                         const Tell& tell, RunControl& run) {
+                                         const ProblemsAtOnce& problems, const NewtonStart* start,
+                                         const Budget& budget, const Tell& tell, RunControl& run) {
   const Members members(problems);
   const Look look = look_at(features, problems.fit_intercept);
   std::vector<SolvedProblem> solved(static_cast<std::size_t>(problems.problems));
@@ -400,12 +416,12 @@ std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const Line
     std::vector<row_t> chosen = members.of(t);
     if (static_cast<index_t>(chosen.size()) == problems.block.size) {
       one = OneProblem(features, rows, problems.block, problems, t, look, left, second, tell, own)
-                .solve();
+                .solve(start);
     } else {
       const OwnBlock block(features, problems.block, chosen);
       one = OneProblem(block.features(), block.rows(), block.block(), problems, t, look, left,
                        second, tell, own)
-                .solve();
+                .solve(start);
     }
     one.rows = std::move(chosen);
   };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/budget.hpp"
+#include "linear/newton.hpp"
 #include "linear/pair_certificate.hpp"
 
 namespace psvm {
@@ -47,9 +48,10 @@ struct SolvedProblem {
   std::vector<ToldRecord> history;
 };
 
-// Threads solve one problem each, if there are several.
+// Threads solve one problem each, if there are several. With a start, of a single problem, Newton alone
+// goes on from there; its sigma is in units of the typical cost.
 std::vector<SolvedProblem> solve_at_once(const FeatureRows& features, const LinearRows& rows,
-                                         const ProblemsAtOnce& problems, const Budget& budget,
-                                         const Tell& tell, RunControl& run);
+                                         const ProblemsAtOnce& problems, const NewtonStart* start,
+                                         const Budget& budget, const Tell& tell, RunControl& run);
 
 }  // namespace psvm

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "linear/chunk_loops.hpp"
+#include "linear/squared_tube.hpp"
 
 namespace psvm {
 
@@ -296,7 +297,7 @@ class Chunk {
 
 index_t chunk_rows(const LinearRows& rows) {
   const double fit = static_cast<double>(cache_entries) / std::max(rows.entries(), 1.0);
-  return std::clamp(static_cast<index_t>(fit), index_t{32}, max_chunk);
+  return std::clamp(static_cast<index_t>(fit) / 2 * 2, index_t{32}, max_chunk);  // whole tubes
 }
 
 // Calls body(part, begin, end) with the rows of the block in as many parts as threads are worth it.
@@ -396,14 +397,20 @@ std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrd
     auto& sums = partial[static_cast<std::size_t>(part)];
     sums = empty_sums(orders, rows.features());
     Chunk worker(rows, scratch_of_this_thread());
+    SquaredTube tube(rows, scratch_of_this_thread());
     for (index_t first = begin; first < end && !run.cancelled(); first += chunk) {
       const index_t last = std::min(first + chunk, end);
       for (std::size_t k = 0; k < orders.size(); ++k) {
         const Share& share = *orders[k].share;
         const index_t to = share.position_of(last);
         // Where rows share features there may be more of them than fit into the scratch.
-        for (index_t from = share.position_of(first); from < to; from += chunk)
-          worker.run(orders[k], from, std::min(from + chunk, to), sums[k]);
+        for (index_t from = share.position_of(first); from < to; from += chunk) {
+          const index_t end = std::min(from + chunk, to);
+          if (SquaredTube::serves(orders[k]))
+            tube.run(orders[k], from, end, sums[k]);
+          else
+            worker.run(orders[k], from, end, sums[k]);
+        }
       }
     }
   });

@@ -14,6 +14,7 @@ Share::Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std
 
 index_t Share::position_of(index_t row) const {
   if (rows_.empty() && !block.feature_row) return std::min(row, count_);
+  if (paired_) return std::min(2 * row, count_);
   // By hand: Clang 14 does not take the ranges of libstdc++ 12.
   index_t low = 0;
   for (index_t high = count_; low < high;) {
@@ -35,6 +36,11 @@ void Share::gather() {
     y[k] = signs[static_cast<std::size_t>(block.codes[own])];
     cost[k] = block.cost[own];
   }
+  paired_ = rows_.empty() && block.feature_row && block.target && n % 2 == 0;
+  for (std::size_t k = 0; k < n && paired_; k += 2)
+    paired_ = block.feature_row[k] == static_cast<row_t>(k / 2) &&
+              block.feature_row[k + 1] == static_cast<row_t>(k / 2) && y[k] == 1.0 &&
+              y[k + 1] == -1.0 && block.target[k] <= block.target[k + 1];
 }
 
 void Share::tame(double factor) {
@@ -46,8 +52,10 @@ void Share::tame(double factor) {
 void Share::keep_best(const double* from, const double* factor) {
   if (!best) best.reset(new double[static_cast<std::size_t>(count_)]);
   for (index_t k = 0; k < count_; ++k) {
-    const bool positive = signs[static_cast<std::size_t>(block.codes[row(k)])] > 0;
-    best[static_cast<std::size_t>(k)] = from[k] * factor[positive];
+    const auto at = static_cast<std::size_t>(k);
+    const bool positive =
+        y ? y[at] > 0.0 : signs[static_cast<std::size_t>(block.codes[row(k)])] > 0;
+    best[at] = from[k] * factor[positive];
   }
 }
 

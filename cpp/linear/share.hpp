@@ -39,6 +39,9 @@ struct Share {
 
   // Keeps sign and cost of every row at hand, where passes are many and rows few.
   void gather();
+  // Whether gathered rows 2 i and 2 i + 1 are the sides of a tube around the row of features i: signs +1
+  // and -1, and the second target is not below the first.
+  bool paired() const { return paired_; }
   // Gathered costs become those of the block times a factor.
   void tame(double factor);
   double tamed() const { return tamed_; }
@@ -50,6 +53,7 @@ struct Share {
   std::vector<row_t> rows_;
   index_t count_;
   double tamed_ = 1.0;
+  bool paired_ = false;
 
  public:
   using Column = std::unique_ptr<double[]>;

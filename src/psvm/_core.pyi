@@ -298,6 +298,10 @@ def solve_whole_problems(
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+
+class NewtonStart:
+    def __init__(self, w: Array, b: float, sigma: float) -> None: ...
+
 def solve_at_once(
     rows: BlockRows,
     codes: npt.NDArray[np.int32],
@@ -313,6 +317,7 @@ def solve_at_once(
     why: tuple[str, str, str],
     on_round: Callable[[int, dict[str, Any]], bool] | None,
     threads: int,
+    start: NewtonStart | None = None,
 ) -> dict[str, Any]: ...
 def certify_pair(
     w: Array,

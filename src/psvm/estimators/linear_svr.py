@@ -248,16 +248,17 @@ class LinearPSVR(PNormRegressor):
         check.check_width(1, seen.count)
         targets = self._encode(y, weight, settings)
         pairs = targets.dual_rows()
-        pairs.target[pairs.cost == 0.0] = 0.0  # of rows that are absent, whatever it was
-        n = targets.y.size
+        if pairs.cost.min() == 0.0:
+            pairs.target[pairs.cost == 0.0] = 0.0  # of rows that are absent, whatever it was
+        place = np.arange(pairs.cost.size)
         problems = LinearProblems(
             _SIGNS,
-            np.tile(np.array([0, 1], dtype=np.int32), n),
+            (place & 1).astype(np.int32),
             pairs.cost,
             settings.loss,
             settings.fit_intercept,
             pairs.target,
-            np.repeat(np.arange(n), 2),
+            place >> 1,
         )
         warm: LinearTargetStart | None = getattr(self, "_warm", None) if self.warm_start else None
         starts = LinearTargetStart.starts_for(warm, targets, problems, rows, seen.count)

@@ -100,12 +100,12 @@ class EncodedTargets:
         (Others are rows merged from equal ones.)
         """
         y, cost = self.y if y is None else y, self.cost if cost is None else cost
-        sign = np.tile([1.0, -1.0], y.size)
-        target, costs = np.repeat(y, 2), np.repeat(cost, 2)
-        target[::2] -= self.epsilon
-        target[1::2] += self.epsilon
-        costs[::2] *= 2.0 * self.quantile
-        costs[1::2] *= 2.0 * (1.0 - self.quantile)
+        sign, target, costs = np.ones(2 * y.size), np.empty(2 * y.size), np.empty(2 * y.size)
+        sign[1::2] = -1.0
+        np.subtract(y, self.epsilon, out=target[::2])
+        np.add(y, self.epsilon, out=target[1::2])
+        np.multiply(cost, 2.0 * self.quantile, out=costs[::2])
+        np.multiply(cost, 2.0 * (1.0 - self.quantile), out=costs[1::2])
         return DualPairs(sign, target, costs)
 
     def flat_intercept(self) -> float | None:
@@ -113,7 +113,7 @@ class EncodedTargets:
 
         The comparison is exact.
         """
-        present = self.given[self.cost > 0.0]
+        present = self.given if self.cost.min() > 0.0 else self.given[self.cost > 0.0]
         low, high = float(present.min()), float(present.max())
         b = 0.5 * low + 0.5 * high if self.fit_intercept else 0.0
         beyond = ((high, -b, -self.given_epsilon), (b, -low, -self.given_epsilon))
@@ -135,8 +135,9 @@ class EncodedTargets:
 
         The gap counts what is rounded off where targets, costs and the intercept change units.
         """
-        alpha = self.scale * found.alpha
-        given = found.alpha, self.epsilon, self.cost_error > 0.0
+        own = found.alpha
+        alpha = self.scale * own
+        given = own, self.epsilon, self.cost_error > 0.0
         solution = self.converted(found, UnitErrors.of(rows, *given), tol, lambda: alpha)
         if solution.certificate.gap > tol:
             errors = UnitErrors.of(rows, *given, told_apart=True)
@@ -212,19 +213,24 @@ def check_targets(y: Any) -> Array:
     """Targets as a 1-D array of finite numbers of a size that can be squared."""
     # What has been checked as y of scikit-learn is: its checks take a tenth of a small fit.
     known = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype == np.float64
-    if not known or not np.isfinite(y).all():
+    if not known or not math.isfinite(_largest(y)):
         refuse_several_targets(y)
         y = column_or_1d(y, warn=True)
         if y.dtype.kind not in "biufO":
             raise ValueError(f"y must be numbers to predict, got an array of type {y.dtype}.")
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    largest = float(np.abs(y).max(initial=0.0))
+    largest = _largest(y)
     if largest > _LARGEST:
         raise ValueError(
             f"y has targets of size {largest:.1e}, whose squares leave the range of float64; "
             f"scale y, for instance with sklearn.compose.TransformedTargetRegressor."
         )
     return np.asarray(y)
+
+
+def _largest(y: Array) -> float:
+    """The largest magnitude, not a number if any of them is none."""
+    return max(-float(y.min(initial=0.0)), float(y.max(initial=0.0)))
 
 
 def refuse_several_targets(y: Any) -> None:
@@ -251,27 +257,30 @@ def encode_targets(
     ``C``, ``epsilon`` and so on are checked already.
     """
     y = check_targets(y)
-    present = weight > 0.0
-    if not present.any():
+    lightest, heaviest = float(weight.min()), float(weight.max())
+    if not heaviest > 0.0:
         raise ValueError("`sample_weight` must be > 0 for some row, got zeros only.")
-    # A copy of what is there takes as long as any other pass over it.
-    some: Any = slice(None) if present.all() else present
-    centre, scale = _centre_and_scale(y[some], weight[some], p, fit_intercept)
-    cost = costs_in_unit(C, weight, scale, p)
-    too_small = costs_too_small(cost, quantile) & present
-    check_costs_in_unit(
-        C,
-        int(np.count_nonzero(present)),
-        float(weight.max()),
-        cost[some],
-        all_too_small=bool(too_small[some].all()),
-    )
-    if too_small.any():
-        return encode_targets(
-            y, np.where(too_small, 0.0, weight), C, epsilon, quantile, p, fit_intercept
+    # Most often all weights are alike, and all rows present: then there is one price for all.
+    alike = lightest == heaviest
+    present: Any = slice(None) if lightest > 0.0 else weight > 0.0
+    kept, weights = y[present], weight[present]
+    centre, scale = _centre_and_scale(kept, None if alike else weights, p, fit_intercept)
+    prices = costs_in_unit(C, weights[:1] if alike else weights, scale, p)
+    too_small = costs_too_small(prices, quantile)
+    with np.errstate(over="ignore"):
+        check_costs_in_unit(
+            C,
+            kept.size,
+            heaviest,
+            prices * kept.size if alike else prices,
+            all_too_small=bool(too_small.all()),
         )
+    if too_small.any():
+        left = weight.copy()
+        left[present] = np.where(too_small, 0.0, weights)
+        return encode_targets(y, left, C, epsilon, quantile, p, fit_intercept)
     unit = TargetUnit.of(
-        (float(y[some].min()), float(y[some].max())),
+        (float(kept.min()), float(kept.max())),
         (centre, scale),
         C=C,
         epsilon=epsilon,
@@ -279,7 +288,9 @@ def encode_targets(
         p=p,
         fit_intercept=fit_intercept,
     )
-    return unit.encoded(y, cost if isinstance(some, slice) else np.where(present, cost, 0.0))
+    cost = np.zeros(y.size)
+    cost[present] = prices
+    return unit.encoded(y, cost)
 
 
 @dataclass(frozen=True)
@@ -371,18 +382,26 @@ def spread_of_targets(y: Array, weight: Array) -> float:
 
 
 def _centre_and_scale(
-    y: Array, weight: Array, p: float, fit_intercept: bool
+    y: Array, weight: Array | None, p: float, fit_intercept: bool
 ) -> tuple[float, float]:
-    """The weighted mean, and the power of two above the weighted p-mean of distances from it."""
-    share = weight / weight.max()
-    total = float(share.sum())
+    """The weighted mean, and the power of two above the weighted p-mean of distances from it.
+
+    Without weights they are alike.
+    """
+    share = None if weight is None else weight / weight.max()
+
+    def mean_of(values: Array) -> float:
+        if share is None:
+            return float(values.sum()) / values.size
+        return float(np.sum(share * values)) / float(share.sum())
+
     # From the smallest on, so that equal targets have themselves for their mean.
     low = float(y.min())
-    centre = low + float((share * (y - low)).sum()) / total if fit_intercept else 0.0
+    centre = low + mean_of(y - low) if fit_intercept else 0.0
     distance = np.abs(y - centre)
     largest = float(distance.max())
     with np.errstate(under="ignore"):
-        mean = float((share * (distance / (largest or 1.0)) ** p).sum()) / total
+        mean = mean_of((distance / (largest or 1.0)) ** p)
     return centre, scale_of(largest, mean, p, fit_intercept)
 
 

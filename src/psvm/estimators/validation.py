@@ -18,7 +18,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from psvm.estimators.plain_arrays import need_no_conversion
+from psvm.estimators.ready_arrays import are_ready, sums_are_finite
 from psvm.rows.blocks import split_rows
 from psvm.rows.kernel import KERNELS, Kernel
 from psvm.rows.sparse_format import sound_sparse
@@ -317,7 +317,7 @@ def check_data(
     The estimator stays as it is: what scikit-learn's validation notes goes to a copy.
     """
     dtypes = (np.float64, np.float32) if sparse else (np.float64,)
-    if need_no_conversion(X, y, dtypes):
+    if are_ready(X, y, dtypes) and sums_are_finite(X):
         return SeenFeatures(X.shape[1], None), X, y
     seeing = twin_of(estimator)
     with _sums_beyond_range():
@@ -340,11 +340,15 @@ def check_rows(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, Any, Any]:
 
     A C-ordered float32 or float64 array or memmap is not copied.
     """
-    seeing = twin_of(estimator)
-    X, y = _check_block(seeing, X, y, reset=True)
+    if are_ready(X, y) and X.flags.c_contiguous:
+        seen = SeenFeatures(X.shape[1], None)
+    else:
+        seeing = twin_of(estimator)
+        X, y = _check_block(seeing, X, y, reset=True)
+        seen = SeenFeatures.by(seeing)
     rows = split_rows(X)
     check_range(max(check_entries(rows[k], estimator) for k in range(len(rows))))
-    return SeenFeatures.by(seeing), rows, y
+    return seen, rows, y
 
 
 def check_new_rows(estimator: Any, X: Any, **format: Any) -> Any:

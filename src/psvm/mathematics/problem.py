@@ -152,7 +152,7 @@ class LinearProblems:
     target: Array | None = None
     feature_row: npt.NDArray[np.int64] | None = None
 
-    @property
+    @cached_property
     def hard_margin(self) -> bool:
         """Whether no row may have slack."""
         return bool(np.isinf(self.cost.max()))

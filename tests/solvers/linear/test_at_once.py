@@ -119,23 +119,62 @@ def test_what_is_left_to_the_loop(p, calls):
     assert len(calls) == 1
 
 
-def test_many_rows_are_sampled_instead():
-    """By rows per feature, and entries."""
+@pytest.mark.parametrize(("p", "problems", "by_loop"), [(2.0, 1, 0), (1.0, 1, 1), (2.0, 3, 1)])
+def test_which_problems_of_many_rows_are_left_to_the_loop(p, problems, by_loop):
+    """By rows per feature, and entries: several, and those that are sifted."""
 
     def worth(n, d, blocks=1):
-        problems = LinearProblems(
-            signs=np.array([[-1, 1]], dtype=np.int8),
+        all_of_them = LinearProblems(
+            signs=np.tile(np.array([-1, 1], dtype=np.int8), (problems, 1)),
             codes=np.zeros(n, dtype=np.int32),
             cost=np.ones(n),
-            loss=PNormHinge(2.0),
+            loss=PNormHinge(p),
         )
-        return worth_solving_at_once(split_rows(np.zeros((n, d)), -(-n // blocks)), problems)
+        rows = split_rows(np.zeros((n, d)), -(-n // blocks))
+        return worth_solving_at_once(rows, all_of_them)
 
     assert worth(20_000, 3)
     assert worth(20_000, 60)
-    assert not worth(200_000, 3)
+    assert worth(200_000, 3) == (not by_loop)
     assert not worth(500, 1100)
     assert not worth(2000, 3, blocks=2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_many_rows_begin_at_the_solution_of_a_sample(p, sparse, heard, calls):
+    """Of which nobody is told; the optimum is that of the loop, and a step or two away."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60_000, 10)) * (rng.random((60_000, 10)) < (0.35 if sparse else 1.0))
+    y = X @ rng.normal(size=10) + rng.normal(size=60_000) > 0.3
+    rows = sp.csr_matrix(X) if sparse else X
+    entries = rows.nnz if sparse else rows.size
+    rows, y = (rows, y) if entries >= 5e5 else (sp.vstack([rows] * 3, "csr"), np.tile(y, 3))
+    model = LinearPSVC(p, C=0.5).fit(rows, y)
+    check_solutions(model, heard)
+    sample, whole = calls
+    assert sample[1].size < whole[1].size / 5
+    assert sample[-1] is None
+    assert whole[-1] is not None
+    assert len(model.history_[0]) <= 5
+    assert model.dual_gap_[0] <= 1e-4
+    assert "why" in model.history_[0][0]
+    loop = LinearPSVC(p, C=0.5, solver="semismooth_newton").fit(rows, y)
+    assert len(calls) == 2
+    assert model.primal_objective_[0] == pytest.approx(loop.primal_objective_[0], rel=1e-4)
+    np.testing.assert_allclose(model.coef_, loop.coef_, atol=1e-2 * np.abs(loop.coef_).max())
+
+
+def test_a_start_is_for_one_problem():
+    X, y = noisy(n=60, d=5, seed=1)
+    rows = _core.BlockRows.dense(X)
+    for signs, size in ((np.array([[-1, 1]], np.int8), 4), (np.ones((2, 2), np.int8), 5)):
+        with pytest.raises(ValueError, match="a start is for one problem"):
+            _core.solve_at_once(
+                *(rows, (y > 0).astype(np.int32), np.ones(60), signs, None, None, 2.0, True),
+                *(False, power_error(2.0), _core.Budget(tol=1e-4), ("", "", ""), None, 1),
+                _core.NewtonStart(np.zeros(size), 0.0, 0.0),
+            )
 
 
 def exact(w, image, values):

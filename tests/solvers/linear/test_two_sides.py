@@ -2,6 +2,7 @@
 
 tests: linear/row_groups.hpp
 tests: linear/random_order.hpp
+tests: linear/squared_tube.hpp
 """
 
 import numpy as np
@@ -129,18 +130,23 @@ def test_many_rows_begin_with_a_sample(p, epsilon, quantile, monkeypatch):
     problem = Regression(X, y, np.ones(y.size), p, epsilon, quantile)
     assert sample_pays(two_sides(problem), *X.shape, X.shape[1])
     rows_passed = []
-    real = BlockPasses.answer
+    real, at_once = BlockPasses.answer, _core.solve_at_once
 
     def spy(self, orders):
         rows_passed.append(sum(len(block) for block in self.rows))
         return real(self, orders)
 
+    def spy_at_once(rows, codes, *others):
+        rows_passed.append(codes.size // 2)
+        return at_once(rows, codes, *others)
+
     monkeypatch.setattr(BlockPasses, "answer", spy)
+    monkeypatch.setattr(_core, "solve_at_once", spy_at_once)
     found = solve(problem, tol=1e-4)
     check(problem, found, tol=1e-4)
     whole = [size for size in rows_passed if size == y.size]
-    # A look at the band, the proof of it, its D; for p > 1 some steps, too.
-    assert len(whole) <= (8 if p == 1.0 else 30)
+    # A look at the band, the proof of it, its D; for p > 1 all steps are in one call.
+    assert len(whole) <= (8 if p == 1.0 else 1)
     assert max(size for size in rows_passed if size < y.size) < 0.55 * y.size
     # A sample has both sides of its rows.
     monkeypatch.undo()

@@ -9,8 +9,9 @@ orders and answers take longer than the passes over a few thousand rows (300 row
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,12 @@ from psvm.rows.blocks import ArrayBlocks
 from psvm.rows.sizes import SMALL
 from psvm.solvers.ledger import Budget, Solution, Status, proved_status
 from psvm.solvers.linear.passes import core_rows
-from psvm.solvers.linear.sample_and_sift import sample_pays
+from psvm.solvers.linear.sample_and_sift import (
+    SAMPLE_TOL,
+    sample_of,
+    sample_pays,
+    trust_in_sample,
+)
 from psvm.solvers.linear.systems import MAX_FACTORED
 
 Array = npt.NDArray[np.float64]
@@ -36,15 +42,42 @@ _NOTHING = np.empty(0)
 AIM = 0.95
 
 
-def worth_solving_at_once(rows: Sequence[Any], problems: LinearProblems) -> bool:
-    """Whether the rows lie in memory and are too few for a sample of them to pay."""
+def worth_solving_at_once(rows: Sequence[Any], problems: LinearProblems) -> TypeGuard[ArrayBlocks]:
+    """Whether the rows lie in memory, in one block, of features that a system can be factored of.
+
+    Of several problems a sample must not pay: these take turns in passes over many rows.
+    """
     if not isinstance(rows, ArrayBlocks) or not rows.in_memory or len(rows) != 1:
         return False
-    n, d = rows.X.shape
-    if d > MAX_FACTORED or problems.hard_margin:
+    if rows.X.shape[1] > MAX_FACTORED or problems.hard_margin:
         return False
-    entries = rows.X.nnz / n if sp.issparse(rows.X) else float(d)
-    return not sample_pays(problems, n, d, entries)
+    alone = len(problems.signs) == 1 and problems.loss.p > 1.0
+    return alone or not many_rows(rows.X, problems)
+
+
+def many_rows(X: Any, problems: LinearProblems) -> bool:
+    """Whether a sample of the rows X pays."""
+    n, d = X.shape
+    return sample_pays(problems, n, d, X.nnz / n if sp.issparse(X) else float(d))
+
+
+def solve_many_rows(
+    X: Any,
+    problems: LinearProblems,
+    budget: Budget,
+    on_round: Callable[[int, dict[str, Any]], bool] | None,
+    *,
+    threads: int,
+) -> list[Solution]:
+    """The same for one problem, p > 1, from the solution of a sample, of which nobody is told."""
+    some, places = sample_of(problems, *X.shape)
+    rows = X[places]
+    aside = replace(budget, tol=max(SAMPLE_TOL, budget.tol))
+    (end,) = solve_at_once(rows, some, aside, None, threads=threads)
+    w, b = end.w, end.certificate.intercept
+    sigma = 0.0 if problems.loss.p >= 2.0 else trust_in_sample(some, 0, rows, w, b)[1]
+    start = _core.NewtonStart(w, b, sigma)
+    return solve_at_once(X, problems, budget, on_round, threads=threads, start=start)
 
 
 def solve_at_once(
@@ -54,10 +87,12 @@ def solve_at_once(
     on_round: Callable[[int, dict[str, Any]], bool] | None,
     *,
     threads: int,
+    start: Any = None,
 ) -> list[Solution]:
     """Solve every problem over the rows X to the relative gap ``budget.tol``.
 
-    ``on_round`` is that of ``solve_linear``.
+    ``on_round`` is that of ``solve_linear``. From a ``start`` (``_core.NewtonStart``), of a single
+    problem, ``newton`` goes on alone.
     """
     n, d = X.shape
     exact = n <= SMALL
@@ -89,6 +124,7 @@ def solve_at_once(
         ),
         on_round,
         threads,
+        start,
     )
     solutions, starts = [], solved["starts"].tolist()
     everything = zip(
@@ -125,6 +161,8 @@ def pair_certificate(
 
 def _everywhere(rows: Rows, alpha: Array, n: int) -> Array:
     """Dual variables of some rows as those of all n."""
+    if rows.size == n:
+        return alpha
     values = np.zeros(n)
     values[rows] = alpha
     return values

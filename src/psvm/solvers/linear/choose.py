@@ -35,7 +35,12 @@ from psvm.rows.dense_or_sparse import mostly_zero_as_csr
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
-from psvm.solvers.linear.at_once import solve_at_once, worth_solving_at_once
+from psvm.solvers.linear.at_once import (
+    many_rows,
+    solve_at_once,
+    solve_many_rows,
+    worth_solving_at_once,
+)
 from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 from psvm.solvers.linear.few_rows import solve_by_rows, worth_coordinates_of_rows
@@ -159,9 +164,10 @@ def _solve_small(
             found = solve_by_rows(rows.X, problems, budget, on_round, threads=threads)
             if found is not None:
                 return _recertified(rows, problems, budget, found, threads=threads)
-    if worth_solving_at_once(rows, problems):
-        return solve_at_once(rows[0], problems, budget, on_round, threads=threads)
-    return None
+    if not worth_solving_at_once(rows, problems):
+        return None
+    solve = solve_many_rows if many_rows(rows.X, problems) else solve_at_once
+    return solve(rows.X, problems, budget, on_round, threads=threads)
 
 
 def _recertified(

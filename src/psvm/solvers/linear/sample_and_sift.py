@@ -102,6 +102,38 @@ def sample_shares(counts: npt.NDArray[Any], size: float) -> Array:
     return np.asarray(np.minimum(wanted / np.maximum(counts, 1), 1.0))
 
 
+def sample_of(
+    problems: LinearProblems, rows: int, features: int
+) -> tuple[LinearProblems, npt.NDArray[np.intp]]:
+    """The problems over a sample of all rows of features, costs raised; and these rows.
+
+    It has its share of the rows of every class.
+    """
+    codes, present = problems.codes, problems.cost > 0.0
+    counts = np.bincount(codes[present], minlength=problems.signs.shape[1])
+    share = sample_shares(counts, sample_size(rows, features) * codes.size / rows)
+    # Rows on the same features are chosen together.
+    lot = problems.of_rows(np.random.default_rng(0).random(rows, dtype=np.float32))
+    chosen = np.flatnonzero((lot < share.astype(np.float32)[codes]) & present)
+    factor = counts / np.maximum(np.bincount(codes[chosen], minlength=counts.size), 1)
+    some, places = problems.among(chosen)
+    return replace(some, cost=some.cost * factor[some.codes]), places
+
+
+def trust_in_sample(
+    problems: LinearProblems, t: int, rows: Any, w: Array, b: float
+) -> tuple[float, float]:
+    """The distance to which a solution of a sample of ``rows`` is to be trusted, for p < 2.
+
+    Also the sigma to begin with there, in units of the costs.
+    """
+    n, d = rows.shape
+    delta = float(np.sqrt((d + 1) / n))
+    unit = margin_unit(problems, t, rows @ w + b, BAND * delta)
+    # alpha is of the size of cost * unit^(p-1), and off by delta of it.
+    return delta * unit, float(unit ** (problems.loss.p - 2.0) / delta)
+
+
 @dataclass
 class _Newton:
     passes: BlockPasses
@@ -213,10 +245,7 @@ class _Newton:
 
     def sampled(self, numbers: Sequence[int]) -> tuple[dict[int, Begin], dict[int, float]]:
         """Begin at the solutions of a sample; also the distances they are to be trusted to."""
-        n, d = self.summary.rows, self.summary.features
-        chosen, factor = self.sample_rows(sample_size(n, d))
-        problems, places = self.problems.among(chosen)
-        problems = replace(problems, cost=problems.cost * factor[problems.codes])
+        problems, places = sample_of(self.problems, self.summary.rows, self.summary.features)
         rows = [gather(self.passes.rows, places)]
         summary = summarise(rows, centred=problems.fit_intercept)
         passes = BlockPasses(
@@ -226,31 +255,14 @@ class _Newton:
             t: self.stages[t].ledger.aside(max(SAMPLE_TOL, self.stages[t].tol)) for t in numbers
         }
         ends = _Newton(passes, summary, stages).solve(dict.fromkeys(numbers))
-        delta = float(np.sqrt((d + 1) / places.size))
-        begins, deltas, p = {}, {}, problems.loss.p
+        begins, deltas = {}, {}
         for t, end in ends.items():
-            if p >= 2.0:
+            if problems.loss.p >= 2.0:
                 begins[t] = Begin(end.w, end.b)
                 continue
-            unit = margin_unit(problems, t, rows[0] @ end.w + end.b, BAND * delta)
-            deltas[t] = delta * unit
-            # alpha is of the size of cost * unit^(p-1), and off by delta of it.
-            sigma = self.cost_of(t)[0] * unit ** (p - 2.0) / delta
-            begins[t] = Begin(end.w, end.b, "slack", sigma)
+            deltas[t], sigma = trust_in_sample(problems, t, rows[0], end.w, end.b)
+            begins[t] = Begin(end.w, end.b, "slack", self.cost_of(t)[0] * sigma)
         return begins, deltas
-
-    def sample_rows(self, size: float) -> tuple[npt.NDArray[np.intp], Array]:
-        """Rows of a sample with its share of every class, and the factor of each class's cost."""
-        present = self.problems.cost > 0.0
-        codes = self.problems.codes
-        counts = np.bincount(codes[present], minlength=self.problems.signs.shape[1])
-        share = sample_shares(counts, size * codes.size / self.summary.rows)
-        # Rows on the same features are chosen together.
-        lot = np.random.default_rng(0).random(self.summary.rows, dtype=np.float32)
-        lot = self.problems.of_rows(lot)
-        chosen = np.flatnonzero((lot < share.astype(np.float32)[codes]) & present)
-        found = np.bincount(codes[chosen], minlength=counts.size)
-        return chosen, counts / np.maximum(found, 1)
 
     # --- sifting ---------------------------------------------------------------------------------
 
