@@ -89,24 +89,25 @@ def test_sifting_solves_the_rows_near_the_margin_alone(monkeypatch):
     assert len(kinds) <= 8
 
 
-def test_a_sample_has_its_share_of_every_class_and_the_cost_of_all():
-    _, problems, passes, summary = given(1.5)
-    newton = sample_and_sift._Newton(passes, summary, {})
-    chosen, factor = newton.sample_rows(2000)
-    counts, found = np.bincount(problems.codes), np.bincount(problems.codes[chosen])
+def test_a_sample_has_its_share_of_every_class_and_the_cost_of_all(monkeypatch):
+    monkeypatch.setattr(sample_and_sift, "sample_size", lambda rows, features: 2000)
+    _, problems, _, summary = given(1.5)
+    some, places = sample_and_sift.sample_of(problems, summary.rows, summary.features)
+    counts, found = np.bincount(problems.codes), np.bincount(some.codes)
     assert found == pytest.approx(counts * 0.1, rel=0.15)
-    assert found * factor == pytest.approx(counts)
-    assert np.all(np.diff(chosen) > 0)
+    costs = np.bincount(some.codes, weights=some.cost)
+    assert costs == pytest.approx(np.bincount(problems.codes, weights=problems.cost))
+    assert np.all(np.diff(places) > 0)
+    np.testing.assert_array_equal(problems.codes[places], some.codes)
     # A class of few rows is taken whole; rows without cost are not.
     rare = problems.codes.copy()
     rare[:] = 0
     rare[:100] = 1
     cost = np.where(np.arange(rare.size) < 40, 0.0, 1.0)
     few = LinearProblems(signs=problems.signs, codes=rare, cost=cost, loss=problems.loss)
-    passes = BlockPasses(passes.rows, few, [0], 1, summary.shift)
-    chosen, factor = sample_and_sift._Newton(passes, summary, {}).sample_rows(2000)
-    assert np.count_nonzero(rare[chosen] == 1) == 60
-    assert factor[1] == 1.0
+    some, places = sample_and_sift.sample_of(few, summary.rows, summary.features)
+    assert np.count_nonzero(rare[places] == 1) == 60
+    np.testing.assert_array_equal(some.cost[some.codes == 1], 1.0)
 
 
 @pytest.mark.parametrize(
