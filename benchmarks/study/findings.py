@@ -54,7 +54,8 @@ def spelled(method: str) -> str:
 
 def points(share: float) -> str:
     """A difference of accuracies in points."""
-    return f"{100 * share:+.2f}".replace("-", "−")
+    text = f"{100 * share:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
 
 
 def short(one: Comparison) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 from benchmarks.study import findings
@@ -15,6 +16,9 @@ from benchmarks.study.statistics import ROPE, Ranks
 
 mpl.use("Agg")
 OURS, OTHERS = "#1f5fbf", "#888888"
+
+NEAR = 0.7
+"""Names of points whose seconds differ by less than a factor of two may overlap."""
 
 
 def critical_differences(found: Ranks, path: Path) -> Path:
@@ -59,8 +63,12 @@ def time_and_accuracy(
         drawstyle="steps-post",
         zorder=1,
     )
-    below = False
-    for name, (seconds, accuracy) in sorted(points.items(), key=lambda item: item[1]):
+    for name, (seconds, accuracy) in points.items():
+        # Of neighbours the higher has its name above, the lower below.
+        below = any(
+            abs(np.log(other / seconds)) < NEAR and higher > accuracy
+            for other, higher in points.values()
+        )
         ours = name.startswith(("kernel", "linear"))
         axes.scatter(seconds, 100 * accuracy, s=28, color=OURS if ours else OTHERS, zorder=2)
         axes.annotate(
@@ -70,7 +78,6 @@ def time_and_accuracy(
             textcoords="offset points",
             fontsize=7,
         )
-        below = not below  # neighbours do not hide each other's names
     axes.set_xscale("log")
     axes.margins(x=0.2)  # room for the names
     axes.set_xlabel("seconds of a fit with its search, median over the sets, one core")
