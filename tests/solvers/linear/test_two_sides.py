@@ -16,7 +16,7 @@ from psvm.mathematics.problem import LinearProblems
 from psvm.rows.blocks import split_rows
 from psvm.solvers.ledger import Budget, Status
 from psvm.solvers.linear.choose import solve_linear
-from psvm.solvers.linear.passes import BlockPasses, Gram, Pass, core_rows
+from psvm.solvers.linear.passes import BlockPasses, Gram, Keep, Pass, core_rows
 from psvm.solvers.linear.sample_and_sift import margin_unit, sample_pays
 
 POWERS = (1.0, 1.25, 1.5, 2.0, 3.0)
@@ -250,3 +250,44 @@ def test_groups_of_any_size():
         assert shared.w == pytest.approx(own.w, abs=1e-6)
         assert shared.certificate.primal == pytest.approx(own.certificate.primal, rel=1e-8)
         assert isinstance(shared.certificate.intercept, float)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4])
+def test_both_sides_at_once_are_summed_as_one_by_one(epsilon):
+    """At p = 2 a pass takes the two rows of a tube together, unless the lower side comes first."""
+    X, y = noisy_line(n=500, d=4, seed=7)
+    cost = np.random.default_rng(1).uniform(0.0, 2.0, size=y.size)
+    cost[::9] = 0.0
+    together = two_sides(Regression(X, y, cost, 2.0, epsilon, 0.7))
+    swap = np.arange(2 * y.size).reshape(-1, 2)[:, ::-1].ravel()
+    apart = LinearProblems(
+        together.signs,
+        together.codes[swap],
+        together.cost[swap],
+        together.loss,
+        target=together.target[swap],
+        feature_row=together.feature_row,
+    )
+    w = np.random.default_rng(2).normal(size=4)
+    orders = [
+        Pass("begin", direction=0.1 * w, b=0.2),
+        Pass("move", direction=w, b=-0.3),
+        Pass("probe", step=0.4),
+        Pass("settle", step=0.7),
+        Pass("certify", direction=0.5 * w, b=0.1),
+    ]
+    one, other = (BlockPasses([X], problems, [0], 1) for problems in (together, apart))
+    for order in orders:
+        if order.kind == "certify":
+            for passes in (one, other):
+                passes.answer({0: Keep(linearised=False, factors=(1.0, 0.5))})
+        found, expected = (passes.answer({0: order})[0] for passes in (one, other))
+        for name in ("loss", "moved", "slope_before", "slope", "weight", "active", "rounding"):
+            values = getattr(found, name), getattr(expected, name)
+            np.testing.assert_allclose(*values, rtol=1e-10, atol=1e-11, err_msg=f"{order} {name}")
+        for name in ("image", "alpha", "linear", "conjugate"):
+            values = getattr(found.dual, name), getattr(expected.dual, name)
+            np.testing.assert_allclose(*values, rtol=1e-10, atol=1e-10, err_msg=f"{order} {name}")
+        if order.kind == "settle":
+            grams = (np.tril(passes.answer({0: Gram()})[0]) for passes in (one, other))
+            np.testing.assert_allclose(*grams, rtol=1e-10)
