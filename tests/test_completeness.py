@@ -41,7 +41,6 @@ SEEN_THROUGH = {
     "dask/linear": "dask/test_linear_svc.py",
     "dask/load": "dask/test_linear_svc.py",
     "dask/predict": "dask/test_linear_svc.py",
-    "dask/sample": "dask/test_linear_svc.py",
     "estimators/callbacks": "estimators/test_scikit_learn.py",
     "estimators/kernel_input": "estimators/test_callable_kernels.py",
     "estimators/linear_svc": "estimators/test_linear_oracle.py",

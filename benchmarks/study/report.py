@@ -58,12 +58,13 @@ NOT_DRAWN = ("kernel-1.25", "kernel-3", "dummy")
 """Those that lie on others, or far from all."""
 
 
-def complete(rows: pd.DataFrame, images: Path) -> dict[str, Any]:
-    """All that the page shows: other parts, too, where they have been run."""
+def complete(rows: pd.DataFrame, images: Path, folder: Path) -> dict[str, Any]:
+    """All that the page shows: other parts, too, whose results are in the folder."""
     content = gather(rows, images)
-    if regressions.RESULTS.exists():
-        content["regression"] = _regression(store.read(regressions.RESULTS, regressions.COLUMNS))
-    content["searches"] = searches(store.RESULTS.with_name("study_searches.csv"))
+    of_regression = folder / regressions.RESULTS.name
+    if of_regression.exists():
+        content["regression"] = _regression(store.read(of_regression, regressions.COLUMNS))
+    content["searches"] = searches(folder / "study_searches.csv")
     return content
 
 
@@ -278,7 +279,7 @@ def main(arguments: list[str] | None = None) -> int:
     if rows.empty:
         print(f"{given.results} has no rows yet", file=sys.stderr)
         return 2
-    page = render(complete(rows, given.output.parent / "images"))
+    page = render(complete(rows, given.output.parent / "images", given.results.parent))
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(page, encoding="utf-8")
     if given.output == PAGE:

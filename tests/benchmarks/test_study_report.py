@@ -140,7 +140,9 @@ def test_pages_are_what_the_results_say(tmp_path):
     if not store.RESULTS.exists():
         pytest.skip("the study has not been run")
     rows = store.read(store.RESULTS)
-    assert report.PAGE.read_text(encoding="utf-8") == report.render(report.complete(rows, tmp_path))
+    assert report.PAGE.read_text(encoding="utf-8") == report.render(
+        report.complete(rows, tmp_path, store.RESULTS.parent)
+    )
     for path, text in report.elsewhere(rows).items():
         assert path.read_text(encoding="utf-8") == text, path.name
 
