@@ -9,6 +9,9 @@ import pickle
 import pytest
 from cli_data import FEATURES, psvm, write_iris, write_model
 
+from psvm import PSVC
+from psvm.persistence import save
+
 HEADER = ",".join([*FEATURES, "species"])
 ROWS = "5,3,1,0,setosa\n6,3,4,1,versicolor\n"
 
@@ -21,6 +24,7 @@ def shared(tmp_path_factory):
     whole = write_model(folder).read_bytes()
     (folder / "cut.psvm").write_bytes(whole[: len(whole) // 2])
     (folder / "pickle.psvm").write_bytes(pickle.dumps({"harmless": True}))
+    save(PSVC(), folder / "unfitted.psvm")
     (folder / "empty.csv").write_text("")
     (folder / "nan.csv").write_text(f"{HEADER}\n{ROWS}6,NaN,4,1,versicolor\n")
     (folder / "rose.csv").write_text(f"{HEADER}\n{ROWS}6,3,4,1,rose\n")
@@ -34,6 +38,11 @@ def shared(tmp_path_factory):
 FAILURES = {
     "no data": ("fit {gone.csv} -t species -o {m.psvm}", 1, "{gone.csv}: No such file"),
     "no model": ("predict {gone.psvm} {iris.csv}", 1, "{gone.psvm}"),
+    "no fitted model": (
+        "predict {unfitted.psvm} {iris.csv}",
+        1,
+        "{unfitted.psvm} has a PSVC that is not fitted: fit it before it is saved",
+    ),
     "no such column": (
         "tune {iris.csv} -t specie -o {m.psvm}",
         1,

@@ -180,14 +180,15 @@ def test_solutions_are_given_in_the_users_units():
 
 @pytest.mark.parametrize("offset", [0.0, 1e9, 1e13])
 @pytest.mark.parametrize("p", [1.0, 1.3, 3.0])
-def test_the_gap_counts_what_units_round_off(offset, p):
+@pytest.mark.parametrize("gap", [0.0, 0.99])
+def test_the_gap_counts_what_units_round_off(offset, p, gap):
     """P of the stored model in exact numbers is within what the gap allows."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=40) + offset
     targets = encoded(y, p=p, epsilon=0.01)
     rows = dual_rows(targets, p)
     decision = np.repeat(rng.normal(size=40), 2)
-    inside = solution(targets, rows, np.zeros(80), decision, 0.123456789, gap=0.0)
+    inside = solution(targets, rows, np.zeros(80), decision, 0.123456789, gap=gap)
     found = targets.in_users_units(inside, rows, 1e-4)
     lost = 0.0
     for one, f in zip(y, decision[::2], strict=True):
@@ -195,8 +196,9 @@ def test_the_gap_counts_what_units_round_off(offset, p):
         r -= Fraction(found.certificate.intercept)
         lost += float(max(abs(r) - Fraction(0.01), Fraction(0))) ** p
     off = abs(lost - found.certificate.primal) / found.certificate.primal
-    assert off <= found.certificate.gap + 1e-14
-    assert found.certificate.gap <= 1e-12 + 1e-14 * offset
+    assert off <= found.certificate.gap - gap + 1e-14
+    assert 1.0 - found.certificate.dual / lost <= found.certificate.gap + 1e-14
+    assert found.certificate.gap <= min(1.0, gap + 1e-12 + 1e-14 * offset)
 
 
 def test_a_gap_that_units_take_beyond_tol_is_not_proved():
@@ -206,3 +208,14 @@ def test_a_gap_that_units_take_beyond_tol_is_not_proved():
     found = targets.in_users_units(inside, rows, 2e-9)
     assert found.certificate.gap > 2e-9
     assert found.status is Status.UNPROVEN
+
+
+def test_a_gap_whose_bound_leaves_the_range_of_numbers_proves_nothing():
+    """A thousandth of what is lost, to the power of 200."""
+    targets = encoded(Y + 1e13, p=200.0)
+    rows = dual_rows(targets, 200.0)
+    decision = np.full(10, 30.0)
+    inside = solution(targets, rows, np.zeros(10), decision, 0.1, gap=0.9)
+    found = targets.in_users_units(inside, rows, 1e-4)
+    assert found.certificate.gap == np.inf
+    assert found.status is not Status.CONVERGED

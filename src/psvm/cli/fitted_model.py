@@ -46,6 +46,11 @@ class Model:
         from psvm.persistence import ModelFileError, info, load
 
         estimator = load(path)
+        if not hasattr(estimator, "n_features_in_"):
+            raise ModelFileError(
+                f"{path} has a {type(estimator).__name__} that is not fitted: fit it before it is "
+                f"saved, or fit and save one with `psvm fit`."
+            )
         notes = info(path).get("notes")
         try:
             readings = readings_from_json(notes and notes.get("readings"))

@@ -185,13 +185,13 @@ class EncodedTargets:
         ``D - sum_i alpha_i e_i``.
         """
         gap, p = proof.gap, errors.p
-        if not gap < 0.5 or proof.primal == 0.0:
+        if not math.isfinite(gap) or proof.primal == 0.0:
             return gap
         if min(1.0, self.scale**2) * proof.magnitude < _FEWEST_DIGITS:
             return 1.0 if proof.primal == proof.magnitude else math.inf
         stored = self.intercept(proof.intercept)
         moved = abs(math.fsum((stored, -self.centre, -self.scale * proof.intercept))) / self.scale
-        least = (1.0 - gap) * proof.magnitude
+        least = (1.0 - min(gap, 0.5)) * proof.magnitude  # of P, which errors may lower, too
         if errors.hard_margin and errors.largest + moved > self.narrowed:
             return math.inf
         more = conjugate = 0.0
@@ -200,7 +200,9 @@ class EncodedTargets:
             lost = max(proof.primal - 0.5 * norm, 0.0) * (1.0 + gap)
             lost += 64.0 * UNIT * proof.magnitude
             added = errors.of_targets + moved * errors.of_intercept
-            more = (lost ** (1.0 / p) + added) ** p * (1.0 + 8.0 * p * UNIT) - lost
+            with np.errstate(over="ignore", invalid="ignore"):  # then nothing is proved
+                most = np.float64(lost ** (1.0 / p) + added) ** p
+                more = float(most * (1.0 + 8.0 * p * UNIT) - lost)
             more += self.cost_error * (lost + more)
             conjugate = errors.conjugate * self.cost_error / max(p - 1.0, UNIT)
         pulled = errors.pulled + self.narrowed * errors.alpha
