@@ -8,8 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.study import plan, sets, store
-from psvm.paper.parallel import Finished, Job, run_jobs
+from benchmarks.study import plan, running, sets, store
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,7 +82,8 @@ def _study(given: argparse.Namespace) -> int:
     store.prepare(path)
     failures: list[str] = []
     for number, work in enumerate(rounds):
-        _run(work, given.processes, failures)
+        ended, failed = running.run(work, given.processes)
+        failures += failed + [line for lines in ended for line in lines]
         print(
             f"round {number + 1} of {len(rounds)} after {(time.time() - began) / 60:.1f} minutes",
             flush=True,
@@ -92,25 +92,6 @@ def _study(given: argparse.Namespace) -> int:
         print(failure, file=sys.stderr)
     print(f"{len(store.read(path))} rows in {path}, {len(failures)} failures")
     return 1 if failures else 0
-
-
-def _run(work: list[plan.Work], processes: int, failures: list[str]) -> None:
-    def ended(finished: Finished) -> None:
-        failures.extend(finished.result or [])
-        if finished.error is not None:
-            failures.append(f"{finished.job.label}: {finished.error}")
-        print(f"  {finished.job.label}", flush=True)
-
-    jobs = [
-        Job(
-            key=f"{item.dataset}-{item.repeat}",
-            label=f"{item.dataset}, repeat {item.repeat}",
-            expected_seconds=item.expected_seconds,
-            call=item,
-        )
-        for item in work
-    ]
-    run_jobs(jobs, processes=processes, on_finish=ended)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ OURS, OTHERS = "#1f5fbf", "#888888"
 
 NEAR = 0.7
 """Names of points whose seconds differ by less than a factor of two may overlap."""
+LEVEL = 0.003
+"""So do those below points whose accuracies differ by less."""
 
 
 def critical_differences(found: Ranks, path: Path) -> Path:
@@ -64,17 +66,22 @@ def time_and_accuracy(
         zorder=1,
     )
     for name, (seconds, accuracy) in points.items():
-        # Of neighbours the higher has its name above, the lower below.
-        below = any(
-            abs(np.log(other / seconds)) < NEAR and higher > accuracy
+        # Of neighbours the higher has its name above, the lower below, and to the left if the one
+        # to the right is as high.
+        near = [
+            (other / seconds, higher - accuracy)
             for other, higher in points.values()
-        )
+            if abs(np.log(other / seconds)) < NEAR
+        ]
+        below = any(gain > 0.0 for _, gain in near)
+        left = below and any(ratio > 1.0 and abs(gain) < LEVEL for ratio, gain in near)
         ours = name.startswith(("kernel", "linear"))
         axes.scatter(seconds, 100 * accuracy, s=28, color=OURS if ours else OTHERS, zorder=2)
         axes.annotate(
             findings.spelled(name),
             (seconds, 100 * accuracy),
-            xytext=(4, -10 if below else 4),
+            xytext=(-4 if left else 4, -10 if below else 4),
+            ha="right" if left else "left",
             textcoords="offset points",
             fontsize=7,
         )

@@ -26,12 +26,11 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.study import search_evidence, sets, statistics, store
+from benchmarks.study import running, search_evidence, sets, statistics, store
 from benchmarks.study.cells import COSTS, WIDTHS, Cells, compute
 from benchmarks.study.machines import EXPONENTS
 from benchmarks.study.splits import TRAIN_SHARE, capped, split
 from benchmarks.study.strategies import STRATEGIES, Asked
-from psvm.paper.parallel import Finished, Job, run_jobs
 
 RESULTS = store.RESULTS.with_name("study_searches.csv")
 KEPT = Path(__file__).parents[1] / "data" / "study_searches"
@@ -149,7 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
     failures = []
     for repeat in range(given.repeats):
         work = [Work(name, repeat, rows[name], given.rows, given.folder) for name in wanted]
-        failures += _run([one for one in work if not one.path.exists()], given.processes)
+        missing = [one for one in work if not one.path.exists()]
+        failures += running.run(missing, given.processes, lambda seconds: f": {seconds:.1f} s")[1]
         done = [one for one in work if one.path.exists()]
         write(given.output, [row for one in done for row in played(one)])
         print(f"split {repeat}: {len(done)} tables in {given.output}", flush=True)
@@ -157,27 +157,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(failure, file=sys.stderr)
     _summary(given.output)
     return 1 if failures else 0
-
-
-def _run(work: Sequence[Work], processes: int) -> list[str]:
-    failures: list[str] = []
-
-    def ended(finished: Finished) -> None:
-        if finished.error is not None:
-            failures.append(f"{finished.job.label}: {finished.error}")
-        print(f"  {finished.job.label}: {finished.result or 0.0:.1f} s", flush=True)
-
-    jobs = [
-        Job(
-            key=f"{one.dataset}-{one.repeat}",
-            label=f"{one.dataset}, repeat {one.repeat}",
-            expected_seconds=one.expected_seconds,
-            call=one,
-        )
-        for one in work
-    ]
-    run_jobs(jobs, processes=processes, on_finish=ended)
-    return failures
 
 
 def _summary(path: Path) -> int:

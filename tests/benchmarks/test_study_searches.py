@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.study import report, search_evidence, searches, sets, statistics, store
+from benchmarks.study import report, running, search_evidence, searches, sets, statistics, store
 from benchmarks.study.cells import COSTS, FOLDS, SHAPE, WIDTHS, Cells, compute
 from benchmarks.study.machines import EXPONENTS
 from benchmarks.study.preparation import preparation
@@ -203,7 +203,7 @@ def test_a_run_goes_on_where_it_was_and_keeps_the_rows_of_other_tables(
             calls.append(job.key)
             job.call()
 
-    monkeypatch.setattr(searches, "run_jobs", run_here)
+    monkeypatch.setattr(running, "run_jobs", run_here)
     options = ["--output", str(tmp_path / "out.csv"), "--folder", str(tmp_path / "kept")]
     assert searches.main(["--only", "made", *options]) == 0
     first = (tmp_path / "out.csv").read_text()
