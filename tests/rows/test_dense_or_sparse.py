@@ -7,6 +7,9 @@ from estimators import WAYS, each_way
 from sklearn.base import clone
 from small_data import blobs, noisy, thin
 
+from psvm.rows.dense_or_sparse import commonest_values, nonzeros_beside
+from psvm.rows.sizes import MOSTLY_ZERO
+
 TIGHT = 1e-9
 
 
@@ -168,3 +171,43 @@ def test_memory_order(estimator, order, dtype):
     else:
         view = X[::-1].copy()[::-1]
     assert fit(estimator, view, y).decision_function(view) == pytest.approx(expected, abs=1e-5)
+
+
+def one_hot(n=2000, groups=10, categories=8, seed=0):
+    """One column per category, and a column of numbers."""
+    rng = np.random.default_rng(seed)
+    parts = [np.eye(categories)[rng.integers(0, categories, n)] for _ in range(groups)]
+    return np.hstack([*parts, rng.normal(size=(n, 1))])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scaled_one_hot_columns_are_few_numbers_beside_a_value(dtype):
+    """What is stored is what differs from the commonest value, and nothing is lost."""
+    X = one_hot()
+    scaled = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(dtype)
+    offset = commonest_values(scaled)
+    assert offset is not None
+    assert offset[-1] == 0.0, "numbers stay as they are"
+    assert np.array_equal(offset[:-1], scaled[:, :-1].min(axis=0).astype(np.float64))
+    few = nonzeros_beside(scaled, offset, 2)
+    assert few.nnz < MOSTLY_ZERO * scaled.size
+    assert few.has_canonical_format
+    assert few.toarray() + offset == pytest.approx(scaled.astype(np.float64), abs=1e-14)
+
+
+def test_rows_that_are_not_moved():
+    """Zero as it is, no commonest value, sparse already, or too small to be worth a look."""
+    X = one_hot()
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    numbers = np.random.default_rng(0).normal(size=X.shape)
+    half = np.hstack([scaled[:, :40], numbers[:, :40]])
+    for other in (X, numbers, half, sp.csr_matrix(scaled), scaled[:100]):
+        assert commonest_values(other) is None
+
+
+def test_moved_in_blocks(monkeypatch):
+    X = one_hot(n=500) + 3.0
+    offset = np.full(X.shape[1], 3.0)
+    whole = nonzeros_beside(X, offset, 1)
+    monkeypatch.setattr("psvm.rows.dense_or_sparse.BLOCK_ENTRIES", 60 * X.shape[1])
+    assert abs(nonzeros_beside(X, offset, 1) - whole).nnz == 0

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from small_data import blobs, noisy
 
 from psvm import LinearPSVC
+from psvm.rows.dense_or_sparse import commonest_values
 from psvm.solvers.ledger import Status
 from psvm.solvers.linear.choose import choose_solver
 from psvm.solvers.linear.summary import RowSummary
@@ -76,18 +77,25 @@ def test_many_features_are_descended_first(d):
         assert (records[0]["solver"] == "coordinate_descent") == (d == 150)
 
 
-@pytest.mark.parametrize("shape", ["text", "tall", "pairs"])
+@pytest.mark.parametrize("shape", ["text", "tall", "pairs", "wide"])
 def test_choice_for_the_loop(shape):
     """By shape alone, for starts that are warm and rows that are many."""
     n, d, entries, signs = {
         "text": (2000, 20_000, 50.0, [[-1, 1]]),
         "tall": (20_000, 30, 30.0, [[-1, 1]]),
         "pairs": (1000, 30, 30.0, [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
+        "wide": (30_000, 1500, 1500.0, [[-1, 1]]),
     }[shape]
     summary = RowSummary(n, d, True, entries, None, 1.0)
     name, why = choose_solver(summary, np.array(signs, dtype=np.int8))
-    assert name == ("semismooth_newton" if shape == "tall" else "coordinate_descent")
+    many = shape in ("tall", "wide")
+    assert name == ("semismooth_newton" if many else "coordinate_descent")
     assert ("pairs" in why) == (shape == "pairs")
+    for hard in (True, False):  # at p = 1 Newton by conjugate gradients would crawl
+        at_1, _ = choose_solver(
+            summary, np.array(signs, dtype=np.int8), hard_margin=hard, kinked=True
+        )
+        assert at_1 == ("coordinate_descent" if shape == "wide" and not hard else name)
 
 
 def test_why():
@@ -248,3 +256,25 @@ def test_primal_never_rises_among_the_records(p, solver):
         gap = (record["primal"] - record["dual"]) / record["primal"]
         assert record["gap"] == pytest.approx(gap, rel=1e-3, abs=1e-9)
     assert {"iteration", "seconds", "gap", "primal", "dual", "changed", "solver"} <= set(last)
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2])
+def test_scaled_one_hot_columns_are_moved(p):
+    """The model of the table as it is: its own intercept, certified over its own rows."""
+    rng = np.random.default_rng(0)
+    X = np.hstack([np.eye(30)[rng.integers(0, 30, 2500)] for _ in range(3)])
+    y = np.where(X @ rng.normal(size=90) + 0.5 * rng.normal(size=2500) > 0, 1.0, -1.0)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert commonest_values(scaled) is not None
+    moved = LinearPSVC(p=p, tol=1e-7).fit(scaled, y)
+    plain = LinearPSVC(p=p, tol=1e-7).fit(sp.csr_matrix(scaled), y)
+    assert moved.dual_gap_[0] <= 1e-7
+    assert moved.primal_objective_ == pytest.approx(plain.primal_objective_, rel=2e-7)
+    slack = np.maximum(0.0, 1.0 - y * moved.decision_function(scaled))
+    primal = 0.5 * np.sum(moved.coef_**2) + np.sum(slack**p)
+    assert moved.primal_objective_[0] == pytest.approx(primal, rel=1e-9)
+    again = LinearPSVC(p=p, tol=1e-7, warm_start=True).fit(scaled, y).fit(scaled, y)
+    assert np.sum(again.n_iter_) <= np.sum(moved.n_iter_)
+    through = LinearPSVC(p=p, tol=1e-7, fit_intercept=False).fit(scaled, y)
+    assert through.intercept_ == [0.0]
+    assert through.dual_gap_[0] <= 1e-7

@@ -10,6 +10,11 @@ coordinates of the rows (``few_rows``). For others, and from warm starts:
 2. **semismooth_newton** otherwise: a pass costs as much as all entries, but a few passes do. With
    many rows it starts from the solution of a sample (``sample_start``); beyond 1,000 features its
    systems are solved by conjugate gradients.
+3. **interior_point** for what coordinate descent leaves of rows that are wide, while a system can
+   still be factored (1,000 to 4,000 features; with 250 to 1,000, Newton is 2.5 times faster).
+
+Columns of dense rows that mostly hold one value (one-hot columns, scaled) are moved by it, so that
+the rows are sparse: the intercept takes that up.
 
 Every record of the history names its solver; the first one of a problem says why. P, D and the gap
 are recomputed from the coefficients and dual variables in a pass of their own.
@@ -21,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +36,7 @@ from psvm import _core
 from psvm.mathematics.certificate import best_intercept
 from psvm.mathematics.problem import LinearProblems, LinearStart
 from psvm.rows.blocks import ArrayBlocks, split_rows
-from psvm.rows.dense_or_sparse import mostly_zero_as_csr
+from psvm.rows.dense_or_sparse import commonest_values, mostly_zero_as_csr, nonzeros_beside
 from psvm.rows.sizes import SMALL, WORTH_CONVERTING
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.ledger import Budget, Ledger, Solution, Status
@@ -45,6 +50,7 @@ from psvm.solvers.linear.best_pair import BestPair
 from psvm.solvers.linear.coordinate_descent import solve_coordinate_descent
 from psvm.solvers.linear.few_rows import solve_by_rows, worth_coordinates_of_rows
 from psvm.solvers.linear.hard_tube import is_hard_tube, solve_hard_tube
+from psvm.solvers.linear.interior_point import MAX_INTERIOR, solve_interior_point
 from psvm.solvers.linear.newton import ROUNDING
 from psvm.solvers.linear.passes import BlockPasses, Pass, Sums
 from psvm.solvers.linear.proof import proof_of_pair
@@ -71,12 +77,20 @@ _WELL_FILLED, _TOO_LARGE = 0.4, 2**27
 _MOST_PASSES = 3000
 # Columns from which it is worth to look for empty ones.
 _MANY_COLUMNS = 10_000
+# Why another solver takes over.
+TOO_LONG = "the solver before would take too long"
 # The solvers aim just below tol, so that the gap recomputed is at most tol.
 AIM = 0.95
 
 
-def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str, str]:
-    """The solver for problems of this shape, and why."""
+def choose_solver(
+    summary: RowSummary,
+    signs: npt.NDArray[np.int8],
+    *,
+    hard_margin: bool = False,
+    kinked: bool = False,
+) -> tuple[str, str]:
+    """The solver for problems of this shape, and why; ``kinked`` is p = 1."""
     n, d = round(summary.rows * float(np.mean(signs != 0))), summary.features
     shape = f"{n} rows of {d} features, {summary.entries:.4g} of them stored"
     factoring = float(d) ** 3 / 3.0
@@ -86,6 +100,8 @@ def choose_solver(summary: RowSummary, signs: npt.NDArray[np.int8]) -> tuple[str
     small = n <= _ROWS_PER_FEATURE * d and n * summary.entries <= _SMALL_PAIR
     if summary.in_memory and pairs and small:
         return "coordinate_descent", f"small pairs of classes ({shape})"
+    if kinked and _can_be_factored(summary, hard_margin=hard_margin):
+        return "coordinate_descent", f"many features, and a loss with a kink ({shape})"
     if d > MAX_FACTORED:
         return "semismooth_newton", f"by conjugate gradients, for so many features ({shape})"
     return "semismooth_newton", f"many rows for the size of a Newton system ({shape})"
@@ -109,6 +125,13 @@ def solve_linear(
     the record of one of its iterations, and stops that problem by a true answer. With ``in_order``
     problems are solved one after the other.
     """
+    if _may_be_moved(rows, problems) and (offset := commonest_values(rows.X)) is not None:
+        moved = split_rows(nonzeros_beside(rows.X, offset, threads))
+        starts = [None if s is None else replace(s, b=s.b + float(offset @ s.w)) for s in starts]
+        again = partial(solve_linear, solver=solver, threads=threads, in_order=in_order)
+        found = again(moved, problems, starts, budget, on_round)
+        with one_blas_thread():
+            return _recertified(rows, problems, budget, found, offset, threads=threads)
     rows = _stored_well(rows, threads)
     used = _used_columns(rows)
     if used is not None:
@@ -127,7 +150,14 @@ def solve_linear(
             return _everywhere(cold, used)
     summary = summarise(rows, centred=problems.fit_intercept)
     name, why = (
-        choose_solver(summary, problems.signs) if solver == "auto" else (solver, "asked for")
+        choose_solver(
+            summary,
+            problems.signs,
+            hard_margin=problems.hard_margin,
+            kinked=problems.loss.p == 1.0,
+        )
+        if solver == "auto"
+        else (solver, "asked for")
     )
     cancel = _core.Cancel()
     numbers = range(len(problems.signs))
@@ -145,6 +175,13 @@ def solve_linear(
         else:
             descent = _Descent(passes, starts, ledgers, why, _patience(summary))
             ends = descent.run(threads=1 if in_order else threads)
+            if _can_be_factored(summary, hard_margin=problems.hard_margin):
+                stuck = {
+                    t: LinearStart(end.w, end.b, passes.best_alpha(t))
+                    for t, end in ends.items()
+                    if end.status is Status.STALLED
+                }
+                ends |= _by_interior_points(passes, summary, stuck, ledgers)
             ends |= _finish(passes, summary, ends, ledgers, small=small, in_order=in_order)
         solutions = _certified(passes, ends, ledgers, small=small)
     return _everywhere(solutions, used)
@@ -175,16 +212,18 @@ def _recertified(
     problems: LinearProblems,
     budget: Budget,
     found: Sequence[Solution],
+    offset: Array | None = None,
     *,
     threads: int,
 ) -> list[Solution]:
-    """Solutions found in other coordinates, certified over the rows themselves."""
+    """Solutions in other coordinates, or less an offset, certified over the rows themselves."""
     passes = BlockPasses(rows, problems, range(len(found)), threads)
     ends, ledgers = {}, []
     for t, one in enumerate(found):
         passes.set_best(t, one.alpha)
         proof = one.certificate
-        ends[t] = BestPair(one.w, proof.intercept, proof.primal, proof.dual, one.status)
+        b = proof.intercept - (0.0 if offset is None else float(offset @ one.w))
+        ends[t] = BestPair(one.w, b, proof.primal, proof.dual, one.status)
         ledgers.append(Ledger(budget, t, records=one.history))
     return _certified(passes, ends, ledgers, small=rows.X.shape[0] <= SMALL)
 
@@ -198,6 +237,26 @@ def _everywhere(solutions: list[Solution], used: npt.NDArray[np.bool_] | None) -
     return [replace(s, w=w) for s, w in zip(solutions, everywhere, strict=True)]
 
 
+def _can_be_factored(summary: RowSummary, *, hard_margin: bool) -> bool:
+    """Whether an interior point method is to be asked before Newton by conjugate gradients."""
+    wide = MAX_FACTORED < summary.features <= MAX_INTERIOR
+    return wide and summary.in_memory and not hard_margin
+
+
+def _by_interior_points(
+    passes: BlockPasses,
+    summary: RowSummary,
+    starts: Mapping[int, LinearStart],
+    ledgers: Sequence[Ledger],
+) -> dict[int, BestPair]:
+    """Problems one after the other, by an interior point method; a start is only a bound."""
+    ends = {}
+    for t, start in starts.items():
+        stage = ledgers[t].stage("interior_point", TOO_LONG, tol=AIM * ledgers[t].budget.tol)
+        ends[t] = solve_interior_point(passes, summary, t, stage, start)
+    return ends
+
+
 def _finish(
     passes: BlockPasses,
     summary: RowSummary,
@@ -207,7 +266,7 @@ def _finish(
     small: bool,
     in_order: bool,
 ) -> dict[int, BestPair]:
-    """Newton from where coordinate descent got stuck, and on small sets to the last digits."""
+    """Newton from where another solver got stuck, and on small sets to the last digits."""
     stuck = {t for t, end in ends.items() if end.status is Status.STALLED}
     solved = {t for t, end in ends.items() if small and end.status is Status.CONVERGED}
     unfinished = sorted(stuck | solved)
@@ -216,14 +275,23 @@ def _finish(
     starts: dict[int, LinearStart | None] = {
         t: LinearStart(ends[t].w, ends[t].b, passes.best_alpha(t)) for t in unfinished
     }
-    why = "coordinate descent would take too long" if stuck else "small set: to the last digits"
+    last = "small set: to the last digits"
     stages = {
         t: ledgers[t].stage(
-            "semismooth_newton", why, tol=ROUNDING if small else AIM * ledgers[t].budget.tol
+            "semismooth_newton",
+            TOO_LONG if t in stuck else last,
+            tol=ROUNDING if small else AIM * ledgers[t].budget.tol,
         )
         for t in unfinished
     }
     return solve_newton(passes, summary, starts, stages, in_order=in_order)
+
+
+def _may_be_moved(rows: Sequence[Any], problems: LinearProblems) -> TypeGuard[ArrayBlocks]:
+    """Whether rows in memory may be moved: the intercept, free and of a soft margin, follows."""
+    if not isinstance(rows, ArrayBlocks) or not rows.in_memory:
+        return False
+    return problems.fit_intercept and not problems.hard_margin
 
 
 def _stored_well(rows: Sequence[Any], threads: int) -> Sequence[Any]:
@@ -303,12 +371,25 @@ def _best_intercept(passes: BlockPasses, t: int, end: BestPair) -> float:
 
 
 def _patience(summary: RowSummary) -> int:
-    """Passes of coordinate descent after which Newton takes over: the work of 100 of its steps."""
-    d, entries = float(summary.features), summary.entries
-    if d > MAX_FACTORED:
+    """Passes of coordinate descent after which another solver takes over.
+
+    The work of 100 steps of Newton's method, or half to all of that of an interior point method, of
+    12 steps; in nanoseconds as in prices.hpp. (Of dense rows later passes are the cheaper ones:
+    4,000 of 1,200 features take 700 to 1,800.)
+    """
+    n, d, entries = float(summary.rows), float(summary.features), summary.entries
+    if d > MAX_INTERIOR:
         return _MOST_PASSES
-    newton = 0.5 * entries**2 + d**3 / (3.0 * summary.rows)
-    return int(np.clip(100.0 * newton / (4.0 * max(entries, 1.0)), 100, _MOST_PASSES))
+    if d > MAX_FACTORED:
+        sparse = entries < d
+        step = 0.02 * d**3 / 3.0 + n * entries**2 * (0.24 if sparse else 0.02)
+        passes = (
+            (6.0 if sparse else 12.0) * step / (n * (25.0 + entries * (0.8 if sparse else 0.24)))
+        )
+    else:
+        newton = 0.5 * entries**2 + d**3 / (3.0 * n)
+        passes = 100.0 * newton / (4.0 * max(entries, 1.0))
+    return int(np.clip(passes, 100, _MOST_PASSES))
 
 
 @dataclass(frozen=True)

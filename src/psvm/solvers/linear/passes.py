@@ -301,6 +301,11 @@ class BlockPasses:
         for inside, share in self._of_problem(t):
             share.centre[:] = alpha[inside][share_rows(share)]
 
+    def set_weight(self, t: int, weight: Array) -> None:
+        """Make ``weight``, over all rows of the training set, the W of a problem."""
+        for inside, share in self._of_problem(t):
+            share.weight[:] = weight[inside][share_rows(share)]
+
     def set_best(self, t: int, alpha: Array) -> None:
         """Make ``alpha``, over all rows of the training set, the best one of a problem."""
         for inside, share in self._of_problem(t):

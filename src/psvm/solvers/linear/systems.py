@@ -54,15 +54,15 @@ class System(Protocol):
 
 
 class Factor:
-    """The Cholesky factor of a positive definite matrix."""
+    """The Cholesky factor of a positive definite matrix, of which the lower triangle counts."""
 
     def __init__(self, matrix: Array) -> None:
-        # LAPACK directly: scipy's wrapper costs more than a small system.
-        self.lower = np.asfortranarray(damped_cholesky(matrix))
+        self.upper = damped_cholesky(matrix).T
 
     def solve(self, v: Array) -> Array:
         """The inverse times v."""
-        solution, _ = dpotrs(self.lower, v, lower=1)
+        # LAPACK directly: scipy's wrapper costs more than a small system.
+        solution, _ = dpotrs(self.upper, v, lower=0)
         return np.asarray(solution)
 
 
@@ -70,12 +70,11 @@ class FeatureSystem:
     """The factor of H itself, from the lower triangle of the Gram matrix."""
 
     def __init__(self, gram: Array, damping: float, fit_intercept: bool) -> None:
-        system = np.tril(gram)
-        system += np.tril(system, -1).T
+        system = gram.copy()
         system[np.diag_indices(system.shape[0] - 1)] += 1.0
         system[-1, -1] += damping
         if not fit_intercept:
-            system[-1, :-1] = system[:-1, -1] = 0.0
+            system[-1, :-1] = 0.0
             system[-1, -1] = 1.0
         self.factor = Factor(system)
 
