@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/helper_threads.hpp"
+#include "base/phases.hpp"
 
 namespace psvm {
 
@@ -42,6 +43,9 @@ class RunControl {
   double seconds() const { return seconds_until(Clock::now()); }
   // Seconds of the run, less those in which a busy machine kept the process waiting.
   double effort() const { return std::min(seconds(), worked() - worked_before_); }
+
+  // What the calling thread spends its time on.
+  PhaseClock& phases() { return phases_; }
 
   // From now on `check` throws Late after so many seconds, or so much effort, of the run.
   void stop_after(double seconds, double effort) {
@@ -103,6 +107,7 @@ class RunControl {
   std::function<bool()> poll_;
   std::atomic<bool>* cancel_;
   HelperThreads helpers_;
+  PhaseClock phases_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_poll_ = start_;
   double worked_before_ = worked();

@@ -216,6 +216,26 @@ PSVM_INLINE V times_two_to_floor(V y, V x) {
 }
 #endif
 
+// Adds to every lane of 32 bits the products of its four bytes: unsigned ones of a vector, signed ones of
+// the four at `row`. One instruction of AVX-512 where the CPU has it (`has_byte_products`).
+template <class I, class T>
+PSVM_INLINE I add_byte_products(I sum, I columns, const T* row) {
+  static_assert(sizeof(T) == 4 && sizeof(Scalar<I>) == 4);
+#ifdef PSVM_X86
+  if constexpr (sizeof(I) == 64) {
+    asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(columns), "m"(*row));
+    return sum;
+  }
+#endif
+  std::uint8_t unsigned_bytes[sizeof(I)];
+  std::int8_t signed_bytes[4];
+  std::memcpy(unsigned_bytes, &columns, sizeof columns);
+  std::memcpy(signed_bytes, row, sizeof signed_bytes);
+  for (int lane = 0; lane < width<I>; ++lane)
+    for (int k = 0; k < 4; ++k) sum[lane] += unsigned_bytes[4 * lane + k] * signed_bytes[k];
+  return sum;
+}
+
 // 1 / a to at least 11 bits in float, where a division takes as long as all the rest of a loop.
 template <class V>
 PSVM_INLINE V about_inverse(V a) {
@@ -301,6 +321,9 @@ enum class Cpu { baseline, avx2, avx512 };
 // The best instruction set of this machine; the environment variable PSVM_CPU (baseline, avx2)
 // lowers it, for tests.
 Cpu this_cpu();
+
+// Whether products of bytes take one instruction here; without it there is nothing to be gained.
+bool has_byte_products();
 
 template <class Body, class... Args>
 struct Clones {

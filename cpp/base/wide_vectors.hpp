@@ -11,6 +11,7 @@ namespace psvm {
 struct WideVectors {
   bool avx2 = false;    // with fma
   bool avx512 = false;  // f, dq, vl and bw, with avx2
+  bool bytes = false;   // products of bytes (vnni), with avx512
 };
 
 inline WideVectors wide_vectors() {
@@ -26,6 +27,7 @@ inline WideVectors wide_vectors() {
   found.avx2 = fma && has(ebx, 5) && (saved & 0x06) == 0x06;
   found.avx512 = found.avx2 && has(ebx, 16) && has(ebx, 17) && has(ebx, 30) && has(ebx, 31) &&
                  (saved & 0xe6) == 0xe6;
+  found.bytes = found.avx512 && has(ecx, 11);
 #endif
   return found;
 }

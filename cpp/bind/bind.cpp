@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "bind/callback_rows.hpp"
+#include "kernel/entry_count.hpp"
 #include "kernel/kernel_rows.hpp"
 #include "smo/working_set.hpp"
 
@@ -164,6 +165,9 @@ nb::dict solve(const Kernel<T>& kernel, Cache<T>* cache, const StatedProblem& st
   out["status"] = result.status;
   out["n_iter"] = result.iterations;
   out["history"] = as_list(result.history);
+  nb::dict phases;
+  for (std::size_t k = 0; k < phase_names.size(); ++k) phases[phase_names[k]] = result.phases[k];
+  out["phases"] = phases;
   return out;
 }
 
@@ -209,11 +213,29 @@ void bind_features(Class& cls) {
   csr(std::int64_t{});
 }
 
+// `bytes`, for float entries of rbf.
+void bind_bytes(nb::class_<Kernel<float>>& cls) {
+  using Rectangle = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  cls.def_static(
+      "bytes",
+      [](const Rectangle& x, double step, double gamma, std::vector<index_t> starts) {
+        check_starts(starts, x.shape(0));
+        const auto features = static_cast<index_t>(x.shape(1));
+        if (features > most_byte_features) throw nb::value_error("too many features of bytes");
+        const DenseArray<std::uint8_t> rows{x.data(), static_cast<index_t>(x.shape(0)), features,
+                                            features, 1};
+        return Kernel<float>{byte_points(rows, step, gamma, std::move(starts)), nb::none(),
+                             features};
+      },
+      "x"_a.noconvert(), "step"_a, "gamma"_a, "starts"_a);
+}
+
 template <class T>
 void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_name) {
   nb::class_<Kernel<T>> cls(m, kernel_name);
   bind_features<T, float>(cls);
   bind_features<T, double>(cls);
+  if constexpr (sizeof(T) == 4) bind_bytes(cls);
   cls.def_static(
       "matrix",
       [](const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values,
@@ -310,6 +332,9 @@ NB_MODULE(_core, m) {
     constexpr const char* names[] = {"baseline", "avx2", "avx512"};
     return names[static_cast<int>(this_cpu())];
   });
+  m.def("has_byte_products", &has_byte_products);
+  m.attr("MOST_BYTE_FEATURES") = most_byte_features;
+  m.def("entries_computed", [] { return entries_computed.load(); });
   m.attr("MOST_CANCELLED") = most_cancelled;
   m.attr("MOST_CANCELLED_SPARSE") = most_cancelled_sparse;
   bind_at_once(m);

@@ -2,14 +2,18 @@
 // d x tile_rows; register tiles (dense_tiles.hpp) do the rest.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string_view>
 
 #include "base/aligned.hpp"
 #include "base/wide_vectors.hpp"
 #include "kernel/dense_tiles.hpp"
+#include "kernel/entry_count.hpp"
 #include "kernel/kernel_rows.hpp"
 
 namespace psvm {
@@ -27,6 +31,15 @@ Cpu this_cpu() {
     return Cpu::baseline;
   }();
   return best;
+}
+
+bool has_byte_products() {
+#ifdef PSVM_X86
+  static const bool has = this_cpu() == Cpu::avx512 && wide_vectors().bytes;
+  return has;
+#else
+  return false;
+#endif
 }
 
 namespace {
@@ -86,6 +99,41 @@ class DensePoints final : public Points<T> {
       }
   }
 
+  // Packs points of bytes that lie side by side, four to a word: features_ are words. What norms are to others are whole numbers
+  // here, kept bit by bit: |x|^2 of a column, |x|^2 + 256 sum x of a row, of bytes less 128.
+  void set_bytes(DenseArray<std::uint8_t> x, double step)
+    requires(sizeof(T) == 4)
+  {
+    bytes_.emplace(spec_.gamma, step);
+    row_norms_.assign(norms_.size(), T(0));
+    for (int s = 0; s < this->segments(); ++s)
+      for (index_t i0 = this->begin(s); i0 < this->begin(s + 1); i0 += L) {
+        const index_t count = std::min<index_t>(L, this->begin(s + 1) - i0), at = slot(i0, s);
+        const std::uint8_t* first = x.data + i0 * x.row_stride;
+        T* panel = panels_.data() + at * features_;
+        for (index_t word = 0; word < features_; ++word)
+          for (index_t j = 0; j < count; ++j) {
+            const auto used = static_cast<std::size_t>(std::min<index_t>(4, x.columns - 4 * word));
+            std::uint32_t own = 0x80808080u;
+            std::memcpy(&own, first + j * x.row_stride + 4 * word, used);
+            own ^= 0x80808080u;
+            std::memcpy(panel + word * L + j, &own, sizeof own);
+          }
+        for (index_t j = 0; j < count; ++j) {
+          std::int32_t squared = 0, sum = 0;
+          for (index_t k = 0; k < x.columns; ++k) {
+            const std::int32_t value = first[j * x.row_stride + k] - 128;
+            squared += value * value;
+            sum += value;
+          }
+          const std::int32_t of_row = squared + 256 * sum;
+          std::memcpy(norms_.data() + at + j, &squared, sizeof squared);
+          std::memcpy(row_norms_.data() + at + j, &of_row, sizeof of_row);
+          this->diagonal_[static_cast<std::size_t>(i0 + j)] = 1.0;
+        }
+      }
+  }
+
   void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
                    RunControl& run) const override {
     tiles(dense(from).pack(rows), {.stored = out, .stride = stride}, segment, run);
@@ -114,6 +162,7 @@ class DensePoints final : public Points<T> {
     std::vector<index_t> every(static_cast<std::size_t>(n));
     std::iota(every.begin(), every.end(), index_t(0));
     const PackedRows packed = pack(every);
+    count_entries(n, (n + 1) / 2);
     std::vector<T> padded((packed.norms.size() + L - 1) / L * L, T(0));
     std::copy(coef, coef + n, padded.begin());
     const index_t squares = (n + side - 1) / side, threads = run.threads(), lines = 4 * threads;
@@ -146,12 +195,17 @@ class DensePoints final : public Points<T> {
     std::vector<double> norms;
     for (int s = 0; s < this->segments(); ++s) {
       const T* first = norms_.data() + first_panel_[static_cast<std::size_t>(s)] * L;
-      norms.insert(norms.end(), first, first + this->length(s));
+      for (index_t i = 0; i < this->length(s); ++i) {
+        std::int32_t squared;
+        if (bytes_) std::memcpy(&squared, first + i, sizeof squared);
+        norms.push_back(bytes_ ? -static_cast<double>(bytes_->factor) * squared : first[i]);
+      }
     }
     return norms;
   }
 
   double cancellation() const override {
+    if (bytes_) return 0.0;
     double largest = 0.0;
     for (const double norm : norms_)
       largest =
@@ -163,6 +217,8 @@ class DensePoints final : public Points<T> {
   std::unique_ptr<Points<T>> pick(Rows rows) const override {
     const auto count = static_cast<index_t>(rows.size());
     auto chosen = std::make_unique<DensePoints>(features_, spec_, std::vector<index_t>{0, count});
+    chosen->bytes_ = bytes_;
+    chosen->row_norms_.assign(bytes_ ? chosen->norms_.size() : 0, T(0));
     for (index_t a = 0; a < count; ++a) {
       const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(a)]);
       const index_t from = slot(rows[static_cast<std::size_t>(a)]);
@@ -170,6 +226,9 @@ class DensePoints final : public Points<T> {
       T* target = chosen->panels_.data() + a / L * L * features_ + a % L;
       for (index_t k = 0; k < features_; ++k) target[k * L] = source[k * L];
       chosen->norms_[static_cast<std::size_t>(a)] = norms_[static_cast<std::size_t>(from)];
+      if (bytes_)
+        chosen->row_norms_[static_cast<std::size_t>(a)] =
+            row_norms_[static_cast<std::size_t>(from)];
       chosen->diagonal_[static_cast<std::size_t>(a)] = this->diagonal_[i];
     }
     return chosen;
@@ -229,7 +288,8 @@ class DensePoints final : public Points<T> {
       for (index_t r = 0; r < used; ++r) {
         const index_t at = slot(rows[static_cast<std::size_t>(r0 + r)]);
         points[r] = panels_.data() + at / L * L * features_ + at % L;
-        packed.norms[static_cast<std::size_t>(r0 + r)] = norms_[static_cast<std::size_t>(at)];
+        packed.norms[static_cast<std::size_t>(r0 + r)] =
+            (bytes_ ? row_norms_ : norms_)[static_cast<std::size_t>(at)];
       }
       T* target = packed.panels.data() + r0 * features_;
       for (index_t k = 0; k < features_; ++k)
@@ -244,6 +304,7 @@ class DensePoints final : public Points<T> {
     const index_t chunk_panels =
         std::clamp<index_t>(128 * 1024 / (64 * std::max<index_t>(features_, 1)), 1, 32);
     const index_t columns = this->length(segment);
+    count_entries(count, columns);
     // Below a few million operations, a thread wakes up later than the work ends.
     const bool brief = count * columns * (features_ + 16) < 4'000'000;
     const index_t share = (columns + L * run.threads() - 1) / (L * run.threads());
@@ -272,13 +333,16 @@ class DensePoints final : public Points<T> {
   }
 
   void run_job(const TileJob<T>& job, bool mirrored = false) const {
-    with_kernel(spec_, [&](auto kernel) {
+    const auto loop = [&](auto kernel) {
       using Kernel = decltype(kernel);
       if (mirrored)
         on_this_cpu<MirroredTileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
       else
         on_this_cpu<TileLoop<T, Kernel>, const TileJob<T>*, const Kernel*>(&job, &kernel);
-    });
+    };
+    if constexpr (sizeof(T) == 4)
+      if (bytes_) return loop(*bytes_);
+    with_kernel(spec_, loop);
   }
 
   void add_combinations(const TileJob<T>& whole, index_t stride) const {
@@ -308,7 +372,17 @@ class DensePoints final : public Points<T> {
   KernelSpec spec_;
   std::vector<index_t> first_panel_;
   AlignedVector<T> panels_, norms_;
+  std::optional<RbfOfBytes> bytes_;  // of points of bytes, with the norms of their rows
+  AlignedVector<T> row_norms_;
 };
+
+std::unique_ptr<Points<float>> byte_points(DenseArray<std::uint8_t> x, double step, double gamma,
+                                           std::vector<index_t> starts) {
+  auto points = std::make_unique<DensePoints<float>>(
+      (x.columns + 3) / 4, KernelSpec{.name = "rbf", .gamma = gamma}, std::move(starts));
+  points->set_bytes(x, step);
+  return points;
+}
 
 template <class T, class S>
 std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,

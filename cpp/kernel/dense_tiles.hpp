@@ -44,7 +44,10 @@ struct Tile {
 
   static PSVM_INLINE void entries(const TileJob<T>& job, const Kernel& kernel, index_t row0,
                                   index_t col0, V (&entry)[R][N]) {
-    accumulate(job, row0, col0, entry);
+    if constexpr (Kernel::accumulate == Accumulate::bytes)
+      accumulate_bytes(job, row0, col0, entry);
+    else
+      accumulate(job, row0, col0, entry);
     if constexpr (Kernel::uses_norms && !norms_first<T>) {
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v) {
@@ -80,6 +83,44 @@ struct Tile {
   }
 
  private:
+  // Squared distances of rows of bytes, exact until they are rounded to float. Bytes are less 128, and
+  // signed; those of the columns get it back, for which the half norms of rows hold 128 times their sum.
+  static PSVM_INLINE void accumulate_bytes(const TileJob<T>& job, index_t row0, index_t col0,
+                                           V (&distance)[R][N]) {
+    using I = VecInt<T, Arch>;
+    const index_t d = job.features;
+    const T* row_panel = job.row_panels + row0 * d;
+    const T* col_panel = job.col_panels + col0 * d;
+    const I offset = I{} + static_cast<std::int32_t>(0x80808080u);
+    I sum[R][N] = {};
+    for (index_t k = 0; k < d; ++k) {
+      I column[N];
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) column[v] = words<I>(col_panel + k * L + place(v, d)) ^ offset;
+      const T* x = row_panel + k * R;
+#pragma GCC unroll 12
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < N; ++v) sum[r][v] = add_byte_products<I>(sum[r][v], column[v], x + r);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) {
+      const I norm = words<I>(job.col_norms + col0 + v * W);
+#pragma GCC unroll 12
+      for (int r = 0; r < R; ++r) {
+        std::int32_t own;
+        std::memcpy(&own, job.row_norms + row0 + r, sizeof own);
+        distance[r][v] = __builtin_convertvector(norm + own - 2 * sum[r][v], V);
+      }
+    }
+  }
+  template <class I>
+  static PSVM_INLINE I words(const T* from) {
+    I v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+
   // Where vector v of a feature is, from vector 0 on, in panels of d features.
   static constexpr index_t place(int v, index_t d) { return v * W / L * d * L + v * W % L; }
 

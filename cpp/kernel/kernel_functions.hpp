@@ -8,6 +8,7 @@
 //   rbf          exp2(-rest |x - z|_2^2)           where norms would cancel (`by_differences`)
 //   laplacian    exp2(-rest |x - z|_1)
 //   exponential  exp2(-rest |x - z|_2)
+// Rows of bytes are not scaled: distances are whole numbers, and only the exponent of rbf is rounded.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct KernelSpec {
 };
 
 // How one feature of a row r and of columns c enters the sum.
-enum class Accumulate { dot, squared_distance, absolute_distance };
+enum class Accumulate { dot, squared_distance, absolute_distance, bytes };
 
 constexpr double log2_e = 1.4426950408889634;
 
@@ -91,6 +92,19 @@ struct RbfOfDifferences {
   template <class V>
   PSVM_INLINE V finish(V sum) const {
     return exp2_of<V>(sum * static_cast<Scalar<V>>(-rest));
+  }
+};
+
+// Of squared distances of bytes, of which one is `step` in the units of the features.
+struct RbfOfBytes {
+  static constexpr Accumulate accumulate = Accumulate::bytes;
+  static constexpr bool uses_norms = false;
+  RbfOfBytes(double gamma, double step)
+      : factor(static_cast<float>(-gamma * log2_e * step * step)) {}
+  float factor;
+  template <class V>
+  PSVM_INLINE V finish(V sum) const {
+    return exp2_of<V>(sum * factor);
   }
 };
 

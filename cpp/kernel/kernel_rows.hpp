@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -209,6 +210,12 @@ std::unique_ptr<Points<T>> packed_well(KernelSpec spec, double limit, const Pack
 template <class T, class S>
 std::unique_ptr<Points<T>> dense_points(DenseArray<S> x, const double* shift,
                                         const KernelSpec& spec, std::vector<index_t> starts);
+// Rows of bytes, side by side, that stand for features `step` apart, for rbf with float entries. Words of four bytes
+// take the place of floats in panels: a quarter of their memory and, with `has_byte_products`, of the time.
+std::unique_ptr<Points<float>> byte_points(DenseArray<std::uint8_t> x, double step, double gamma,
+                                           std::vector<index_t> starts);
+// Features up to which squared distances of bytes stay in range.
+constexpr index_t most_byte_features = 8192;
 template <class T, class S, class I>
 std::unique_ptr<Points<T>> sparse_points(SparseArray<S, I> x, const KernelSpec& spec,
                                          std::vector<index_t> starts);

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/aligned.hpp"
+#include "kernel/entry_count.hpp"
 #include "kernel/kernel_rows.hpp"
 #include "kernel/sparse_groups.hpp"
 
@@ -83,6 +84,7 @@ class SparsePoints final : public Points<T> {
     const index_t n = this->size(), threads = run.threads();
     std::vector<index_t> every(static_cast<std::size_t>(n));
     std::iota(every.begin(), every.end(), index_t(0));
+    count_entries(n, (n + 1) / 2);
     const GroupSize size = group_size(n);
     const index_t count = (n + size.rows - 1) / size.rows, batch = 16 * threads;
     std::vector<std::vector<double>> sums(static_cast<std::size_t>(threads));
@@ -230,6 +232,7 @@ class SparsePoints final : public Points<T> {
     const auto count = static_cast<index_t>(rows.size());
     const GroupSize size = group_size(count);
     const index_t columns = this->length(segment), first = this->begin(segment);
+    count_entries(count, columns);
     // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
     const index_t chunk =
         std::max<index_t>(512, (columns + 8 * run.threads() - 1) / (8 * run.threads()));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "loss/loss.hpp"
@@ -48,19 +47,36 @@ double hinge_intercept(const Slope& slope, Bracket bracket, double start, double
   }
 }
 
+// The slope of a sum of losses, an increasing function of b, and its own slope.
+struct Slope {
+  double first, second;
+};
+
+// p > 1: the root of slope(b), from `start` on, by Newton's method inside a bracket. It converges from
+// one side, mostly: only where it did not in a few steps (p < 2, with its kinks) the bracket is halved,
+// every second step.
+template <class SlopeOf>
+double newton_intercept(const SlopeOf& slope, Bracket bracket, double start, Near near, int steps) {
+  auto& [low, high] = bracket;
+  double width = infinity, b = start;
+  for (int step = 0; step < steps; ++step) {
+    const bool slow = step >= 8 && high - low > 0.5 * width;
+    if (slow || !(b > low && b < high)) b = 0.5 * (low + high);
+    width = high - low;
+    const auto [first, second] = slope(b);
+    (first < 0.0 ? low : high) = b;
+    const double move = second > 0.0 ? -first / second : infinity;
+    if (first == 0.0 || std::abs(move) <= near.b || std::abs(first * move) <= near.loss) return b;
+    b += move;
+  }
+  return b > low && b < high ? b : 0.5 * (low + high);
+}
+
 // Keeps only the rows whose slack or slope still depends on where in the bracket b lies. `row(k)` is
 // the k-th of n rows, as a ThresholdRow.
 class InterceptSearch {
  public:
   explicit InterceptSearch(double balance = 0.0) : balance_(balance) {}
-
-  // p > 1: minimises in the bracket, from `start` on, in a few steps.
-  template <class RowOf>
-  double between(const PNormHinge& loss, std::size_t n, const RowOf& row, Bracket bracket,
-                 double start, Near near) {
-    collect(loss, n, row, bracket);
-    return root_of_slope(loss, bracket, start, near, 5);
-  }
 
   // The minimiser for a balance of 0, from `start` on, and at p = 1 as certificate.py's: exact, the
   // middle where there are several. With one sign only, where there is none, `start`.
@@ -80,8 +96,8 @@ class InterceptSearch {
     if (std::isinf(total_cost) || bracket.low >= bracket.high)
       return 0.5 * (bracket.low + bracket.high);
     collect(loss, n, row, bracket);
-    return loss.bounded() ? weighted_median(bracket)
-                          : root_of_slope(loss, bracket, start, near, 100);
+    if (loss.bounded()) return weighted_median(bracket);
+    return newton_intercept([&](double b) { return slope(loss, b); }, bracket, start, near, 100);
   }
 
  private:
@@ -143,8 +159,7 @@ class InterceptSearch {
     return 0.5 * (std::min(first, last) + last);
   }
 
-  // The slope of the sum, an increasing function of b, and its own slope.
-  std::pair<double, double> slope(const PNormHinge& loss, double b) const {
+  Slope slope(const PNormHinge& loss, double b) const {
     double first = balance_, second = 0.0;
     for (const ThresholdRow& row : rows_) {
       const double xi = row.y * (row.threshold - b);
@@ -154,25 +169,6 @@ class InterceptSearch {
       second += alpha / xi;
     }
     return {first, (loss.p - 1.0) * second};
-  }
-
-  // p > 1: Newton's method inside a bracket. It converges from one side, mostly: only where it did not
-  // in a few steps (p < 2, with its kinks) the bracket is halved, every second step.
-  double root_of_slope(const PNormHinge& loss, Bracket bracket, double b, Near near,
-                       int steps) const {
-    auto& [low, high] = bracket;
-    double width = infinity;
-    for (int step = 0; step < steps; ++step) {
-      const bool slow = step >= 8 && high - low > 0.5 * width;
-      if (slow || !(b > low && b < high)) b = 0.5 * (low + high);
-      width = high - low;
-      const auto [first, second] = slope(loss, b);
-      (first < 0.0 ? low : high) = b;
-      const double move = second > 0.0 ? -first / second : infinity;
-      if (first == 0.0 || std::abs(move) <= near.b || std::abs(first * move) <= near.loss) return b;
-      b += move;
-    }
-    return b > low && b < high ? b : 0.5 * (low + high);
   }
 
   const double balance_;

@@ -10,12 +10,7 @@
 // a whole step, rows whose margin disagrees with their bound join F. One factor serves as long as steps
 // with it still shrink the residual.
 //
-// With p > 2 there are no bounds to be at: at slacks xi > 0 of curvature W_i = p (p - 1) cost_i
-// xi_i^(p-2) a step is a least-squares machine
-//
-//   (K + 1/W) beta + b = t - y xi (p - 2) / (p - 1)   for rows with xi > 0,   sum_i beta_i = 0
-//
-// scaled by sqrt(W), so that its eigenvalues are at least 1 however small a slack is.
+// With p > 2 there are no bounds to be at: slack_newton.hpp.
 #pragma once
 
 #include <algorithm>
@@ -24,64 +19,29 @@
 #include <vector>
 
 #include "base/cholesky.hpp"
-#include "loss/intercept.hpp"
-#include "smo/block_smo.hpp"
-#include "smo/places.hpp"
 #include "smo/row_states.hpp"
+#include "smo/whole_matrix.hpp"
 
 namespace psvm {
 
 class Face {
  public:
-  // The block's Gram matrix is the positive semidefinite one of all places of rows.
-  Face(const PNormHinge& loss, const DualRows& rows, Places& places, const Block<double>& block,
-       bool fit_intercept, RunControl& run)
+  // The matrix is positive semidefinite, and p <= 2.
+  Face(const PNormHinge& loss, const DualRows& rows, WholeMatrix& matrix, bool fit_intercept,
+       RunControl& run)
       : loss_(loss),
         rows_(rows),
-        places_(places),
-        block_(block),
-        n_(places.rows()),
+        matrix_(matrix),
+        places_(matrix.places()),
+        n_(matrix.rows()),
         fit_intercept_(fit_intercept),
         run_(run),
-        decision_(at(n_)),
         short_(at(n_)),
         coef_(at(n_)) {}
 
   // Moves an alpha near the optimum there; false, and of no use, where that is not possible: the face
   // of a degenerate optimum (equal rows, kernels of low rank) is not unique.
   bool solve(std::vector<double>& alpha) {
-    return loss_.p > 2.0 ? on_slacks(alpha) : on_alpha(alpha);
-  }
-
-  // The same of any alpha, where the loss has slopes enough (p >= 2).
-  bool solve_from_afar(std::vector<double>& alpha) { return on_slacks(alpha); }
-
- private:
-  static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-  const double* gram_row(index_t i) const {
-    return block_.gram.data() + places_.of(i) * block_.stride;
-  }
-  double highest(index_t i) const { return loss_.bounded() ? rows_.cost[i] : infinity; }
-
-  // decision = K coef
-  void decide() {
-    const std::vector<double>& coef = places_.sum(coef_);
-    const index_t n = places_.size();
-    std::vector<const double*> vectors;
-    std::vector<double> factors;
-    for (index_t i = 0; i < n; ++i)
-      if (coef[at(i)] != 0.0) {
-        vectors.push_back(block_.gram.data() + i * block_.stride);
-        factors.push_back(coef[at(i)]);
-      }
-    decision_.assign(at(n), 0.0);
-    apply_stored<double>(vectors, factors.data(), n, decision_.data(), run_);
-    if (places_.shared()) decision_ = places_.spread(decision_);
-  }
-
-  // --- p <= 2 ------------------------------------------------------------------------------------
-
-  bool on_alpha(std::vector<double>& alpha) {
     std::vector<char> is_free(at(n_));
     for (index_t i = 0; i < n_; ++i)
       is_free[at(i)] = alpha[at(i)] > 0.0 && alpha[at(i)] < highest(i);
@@ -146,6 +106,10 @@ class Face {
     return false;
   }
 
+ private:
+  static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+  double highest(index_t i) const { return loss_.bounded() ? rows_.cost[i] : infinity; }
+
   // The row of the same kernel row, of the other sign and the same target, that takes on what would
   // fall below 0 (regression without epsilon: most rows would leave and join again in turns); or -1.
   index_t counterpart(index_t i) const {
@@ -163,7 +127,7 @@ class Face {
     for (index_t i = 0; i < n_; ++i) {
       size = std::max(size, 1.0 + std::abs(decision_[at(i)] + b));
       total += alpha[at(i)];
-      largest = std::max(largest, std::abs(block_.diagonal[at(places_.of(i))]));
+      largest = std::max(largest, std::abs(matrix_.diagonal(i)));
     }
     return rounding * size + 4.0 * std::numeric_limits<double>::epsilon() * largest * total;
   }
@@ -171,7 +135,7 @@ class Face {
   // What each row misses without an intercept: y (t - f) - slack_of(alpha).
   void miss(const std::vector<double>& alpha) {
     for (index_t i = 0; i < n_; ++i) coef_[at(i)] = rows_.y[i] * alpha[at(i)];
-    decide();
+    matrix_.decide(coef_, decision_, run_);
     for (index_t i = 0; i < n_; ++i)
       short_[at(i)] = rows_.y[i] * (rows_.target[i] - decision_[at(i)]) -
                       loss_.slack_of(alpha[at(i)], rows_.cost[i]);
@@ -194,7 +158,7 @@ class Face {
     for (index_t k = 0; k < size; ++k) {
       const index_t i = free_[at(k)];
       double* out = system_.row(k);
-      const double *entries = gram_row(i), y = rows_.y[i];
+      const double *entries = matrix_.entries(i), y = rows_.y[i];
       for (index_t l = 0; l <= k; ++l)
         out[l] = y * rows_.y[free_[at(l)]] * entries[free_places_[at(l)]];
       out[k] += slack_slope(alpha[at(i)], rows_.cost[i]);
@@ -222,7 +186,7 @@ class Face {
     }
     if (worst == free_.size()) return false;
     const index_t j = free_[worst];
-    const double *entries = gram_row(j), y = rows_.y[j];
+    const double *entries = matrix_.entries(j), y = rows_.y[j];
     std::vector<double> column(free_.size());
     for (std::size_t k = 0; k < free_.size(); ++k)
       column[k] = y * rows_.y[free_[k]] * entries[free_places_[k]];
@@ -292,142 +256,24 @@ class Face {
     return share;
   }
 
-  // --- p > 2 -------------------------------------------------------------------------------------
-
-  bool on_slacks(std::vector<double>& alpha) {
-    std::vector<double> beta(at(n_)), to(at(n_)), there(at(n_));
-    for (index_t i = 0; i < n_; ++i) beta[at(i)] = rows_.y[i] * alpha[at(i)];
-    coef_ = beta;
-    decide();
-    std::vector<double> decision = decision_;
-    InterceptSearch intercepts;
-    double b = 0.0;
-    if (fit_intercept_)
-      b = intercepts.best(loss_, at(n_),
-                          [&](std::size_t i) {
-                            return ThresholdRow{rows_.target[i] - decision[i], rows_.cost[i],
-                                                rows_.y[i]};
-                          },
-                          0.0, {.b = 1e-12});
-    double primal = primal_of(beta, decision, b), change = infinity;
-    for (int step = 0; step < most_steps; ++step) {
-      double new_b = 0.0;
-      if (!slack_step(decision, b, new_b)) return false;
-      const std::vector<double> new_beta = coef_;
-      decide();
-      double largest = 0.0, now = 0.0;
-      for (index_t i = 0; i < n_; ++i) {
-        to[at(i)] = decision_[at(i)] - decision[at(i)];
-        now = std::max(now, std::abs(to[at(i)] + new_b - b));
-      }
-      const double last = std::exchange(change, now);
-      bool gained = false, found = false;
-      double share = 1.0;
-      for (int halving = 0; halving < most_halvings && !found; ++halving, share *= 0.5) {
-        std::vector<double> beta_there(at(n_));
-        for (index_t i = 0; i < n_; ++i) {
-          beta_there[at(i)] = beta[at(i)] + share * (new_beta[at(i)] - beta[at(i)]);
-          there[at(i)] = decision[at(i)] + share * to[at(i)];
-        }
-        const double b_there = b + share * (new_b - b);
-        const double value = primal_of(beta_there, there, b_there);
-        gained = value < primal * (1.0 - 1e-15);
-        found = gained || value <= primal * (1.0 + 1e-14);
-        if (!found) continue;
-        beta = std::move(beta_there);
-        decision = there;
-        b = b_there;
-        primal = value;
-      }
-      run_.check();
-      for (const double value : decision) largest = std::max(largest, std::abs(value));
-      if (!found && change > 1e-6 * (1.0 + largest)) return false;
-      // P stands still a step or two before the slacks do.
-      if (!found || change <= 1e-11 * (1.0 + largest) || (!gained && change > 0.5 * last)) {
-        for (index_t i = 0; i < n_; ++i)
-          alpha[at(i)] =
-              loss_.alpha_of(rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b)), rows_.cost[i]);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  double primal_of(const std::vector<double>& beta, const std::vector<double>& decision,
-                   double b) const {
-    double norm = 0.0, lost = 0.0;
-    for (index_t i = 0; i < n_; ++i) {
-      norm += beta[at(i)] * decision[at(i)];
-      lost += loss_.value(rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b)), rows_.cost[i]);
-    }
-    return 0.5 * norm + lost;
-  }
-
-  // Beta (in coef_) and b of the machine above; false where numbers leave their range.
-  bool slack_step(const std::vector<double>& decision, double b, double& new_b) {
-    const double p = loss_.p;
-    free_.clear();
-    free_places_.clear();
-    scale_.clear();
-    direction_.clear();
-    for (index_t i = 0; i < n_; ++i) {
-      const double xi = rows_.y[i] * (rows_.target[i] - (decision[at(i)] + b));
-      if (!(xi > 0.0)) continue;
-      const double root = std::sqrt((p - 1.0) * loss_.alpha_of(xi, rows_.cost[i]) / xi);
-      if (!std::isfinite(root)) return false;
-      add_free(i);
-      scale_.push_back(root);
-      direction_.push_back(root * (rows_.target[i] - rows_.y[i] * xi * ((p - 2.0) / (p - 1.0))));
-    }
-    if (free_.empty()) return false;
-    const auto size = static_cast<index_t>(free_.size());
-    system_.resize(size);
-    for (index_t k = 0; k < size; ++k) {
-      double* out = system_.row(k);
-      const double* entries = gram_row(free_[at(k)]);
-      for (index_t l = 0; l <= k; ++l)
-        out[l] = scale_[at(k)] * scale_[at(l)] * entries[free_places_[at(l)]];
-      out[k] += 1.0;
-      if (!std::isfinite(out[k])) return false;
-    }
-    if (!system_.factor(0.0)) return false;
-    system_.solve(direction_.data());
-    new_b = 0.0;
-    if (fit_intercept_) {
-      along_ = scale_;
-      system_.solve(along_.data());
-      double missed = 0.0, weight = 0.0;
-      for (std::size_t k = 0; k < free_.size(); ++k) {
-        missed += scale_[k] * direction_[k];
-        weight += scale_[k] * along_[k];
-      }
-      if (!(weight > 0.0)) return false;
-      new_b = missed / weight;
-      for (std::size_t k = 0; k < free_.size(); ++k) direction_[k] -= new_b * along_[k];
-    }
-    std::fill(coef_.begin(), coef_.end(), 0.0);
-    for (std::size_t k = 0; k < free_.size(); ++k) coef_[at(free_[k])] = scale_[k] * direction_[k];
-    return true;
-  }
-
   // Steps, and systems among them, at most: from a gap of 1e-4 two to ten are usual. So many systems
   // long any number of rows leaves at once.
-  static constexpr int most_steps = 200, most_factors = 60, boldness = 10, most_halvings = 10;
+  static constexpr int most_steps = 200, most_factors = 60, boldness = 10;
   // Share of the largest diagonal entry below which a pivot makes a face degenerate.
   static constexpr double degenerate = 1e-13;
   static constexpr double rounding = 1e-13;
 
   const PNormHinge& loss_;
   const DualRows& rows_;
-  Places& places_;
-  const Block<double>& block_;
+  WholeMatrix& matrix_;
+  const Places& places_;
   const index_t n_;
   const bool fit_intercept_;
   RunControl& run_;
   Cholesky system_;
   std::vector<index_t> free_, free_places_;  // and their places in the matrix
   std::vector<index_t> held_;                // numbers among the free
-  std::vector<double> decision_, short_, coef_, direction_, along_, room_, scale_;
+  std::vector<double> decision_, short_, coef_, direction_, along_, room_;
 };
 
 }  // namespace psvm

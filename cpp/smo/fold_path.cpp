@@ -51,7 +51,7 @@ class FoldPath {
         cost_(n_, 0.0),
         decision_(n_, 0.0),
         every_(n_),
-        round_(problem.fit_intercept, 0.0, precision.tol),
+        round_(problem.fit_intercept, 0.0, precision.tol, run),
         slot_of_(n_, -1) {
     std::iota(every_.begin(), every_.end(), index_t(0));
     for (const ColumnRange& range : problem.train.columns)
@@ -344,7 +344,7 @@ class FoldPath {
 
   // Returns how many variables changed.
   std::size_t solve_block_of() {
-    const BlockChanges changes = round_.solve(members_, run_);
+    const BlockChanges changes = round_.solve(members_);
     std::vector<index_t> changed;
     for (const index_t slot : changes.places) changed.push_back(members_[at(slot)]);
     const std::size_t count = changed.size();

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "base/simd.hpp"
+#include "base/stretches.hpp"
 #include "kernel/kernel_rows.hpp"
+#include "loss/intercept.hpp"
 #include "loss/loss.hpp"
+#include "loss/prox.hpp"
 
 namespace psvm {
 
@@ -31,19 +34,29 @@ struct RowSums {
   double lost, conjugate;
   double difference;    // primal minus dual, as a sum of non-negative terms
   double squared_norm;  // coef' K coef, if the decision values are up to date
+
+  void add(const RowSums& more) {
+    linear += more.linear;
+    lost += more.lost;
+    conjugate += more.conjugate;
+    difference += more.difference;
+    squared_norm += more.squared_norm;
+  }
 };
 
-// One pass over all rows. Arrays are padded by rows that may not move and cost nothing; `decision`
-// is not, and ends with a padded copy of its last values.
+// One pass over a stretch of the rows. Arrays are padded by rows that may not move and cost nothing;
+// `decision` is not, and ends with a padded copy of its last values.
 struct RowPass {
   index_t n;
   const double* decision;
   const double *aim, *cost, *coef, *signed_cost, *up, *low;
+  const double *y, *target, *alpha, *slack;
   double* score;
-  double b = 0.0;
+  double p, b;
   ExtremeScores extremes{};
   RowSums sums{};
   double passed_cost = 0.0;
+  Slope slope{};
 
   static constexpr index_t lanes = psvm::lanes<double>;
   double tail[lanes] = {};
@@ -116,6 +129,79 @@ struct PassedCostPass {
   }
 };
 
+// xi^(p-1), 0 for a xi of 0 or below.
+template <Exponent kind, class V>
+PSVM_INLINE V power_of_slack(V xi, double p) {
+  return slope_power<kind, V>(vmax<V>(xi, V{}), p);
+}
+
+// Calls Loop::template run<Arch, kind>(pass) for the exponent p of the pass, p > 1.
+template <class Loop>
+struct PowerPass {
+  template <class Arch>
+  static PSVM_INLINE void run(RowPass* pass) {
+    switch (exponent_of(pass->p)) {
+      case Exponent::one_and_a_half:
+        return Loop::template run<Arch, Exponent::one_and_a_half>(pass);
+      case Exponent::two: return Loop::template run<Arch, Exponent::two>(pass);
+      case Exponent::three: return Loop::template run<Arch, Exponent::three>(pass);
+      default: return Loop::template run<Arch, Exponent::above_two>(pass);
+    }
+  }
+};
+
+// The sums of a certificate for p > 1.
+struct PowerSumsLoop {
+  template <class Arch, Exponent kind>
+  static PSVM_INLINE void run(RowPass* pass) {
+    using V = Vec<double, Arch>;
+    const V b = broadcast<V>(pass->b);
+    const double inverse_q = (pass->p - 1.0) / pass->p;
+    V linear{}, lost{}, conjugates{}, difference{}, norm{};
+    for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
+      const double* decision = pass->decision_at(k0);
+      for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
+        const V target = load<V>(pass->target + k0 + k), f = load<V>(decision + k);
+        const V coef = load<V>(pass->coef + k0 + k), beside = target - (f + b);
+        const V xi = vmax<V>(load<V>(pass->y + k0 + k) * beside, V{});
+        const V own = load<V>(pass->cost + k0 + k) * xi * power_of_slack<kind, V>(xi, pass->p);
+        const V conjugate =
+            load<V>(pass->alpha + k0 + k) * load<V>(pass->slack + k0 + k) * inverse_q;
+        linear += coef * target;
+        lost += own;
+        conjugates += conjugate;
+        difference += own - coef * beside + conjugate;
+        norm += coef * f;
+      }
+    }
+    pass->sums = {sum_of<V>(linear), sum_of<V>(lost), sum_of<V>(conjugates), sum_of<V>(difference),
+                  sum_of<V>(norm)};
+  }
+};
+
+// p > 1: the slope over b of the sum of losses, and its own slope.
+struct PowerSlopeLoop {
+  template <class Arch, Exponent kind>
+  static PSVM_INLINE void run(RowPass* pass) {
+    using V = Vec<double, Arch>;
+    const V b = broadcast<V>(pass->b);
+    const V tiny = broadcast<V>(std::numeric_limits<double>::min());
+    V first{}, second{};
+    for (index_t k0 = 0; k0 < pass->n; k0 += RowPass::lanes) {
+      const double* decision = pass->decision_at(k0);
+      for (index_t k = 0; k < RowPass::lanes; k += width<V>) {
+        const V beside = load<V>(pass->target + k0 + k) - load<V>(decision + k) - b;
+        const V xi = load<V>(pass->y + k0 + k) * beside;
+        const V power = power_of_slack<kind, V>(xi, pass->p);
+        first += load<V>(pass->signed_cost + k0 + k) * power;
+        second += choose<V>(greater<V>(xi, tiny),
+                            load<V>(pass->cost + k0 + k) * power / vmax<V>(xi, tiny), V{});
+      }
+    }
+    pass->slope = {-pass->p * sum_of<V>(first), pass->p * (pass->p - 1.0) * sum_of<V>(second)};
+  }
+};
+
 // The rows that may move to a side and whose sign * score is above a limit.
 struct BeyondPass {
   // `allowed` is 0 where a row may move, and of the sign against it and infinite elsewhere. Arrays are
@@ -140,13 +226,14 @@ struct BeyondPass {
 
 class RowStates {
  public:
-  RowStates(const PNormHinge& loss, const DualRows& rows, const std::vector<double>& alpha)
-      : loss_(loss), n_(alpha.size()), hard_margin_(n_ > 0 && std::isinf(rows.cost[0])) {
+  // Passes over all rows are made on the threads of `run`.
+  RowStates(const PNormHinge& loss, const DualRows& rows, const std::vector<double>& alpha,
+            RunControl& run)
+      : loss_(loss), run_(run), n_(alpha.size()), hard_margin_(n_ > 0 && std::isinf(rows.cost[0])) {
     const auto lanes = static_cast<std::size_t>(RowPass::lanes);
     const std::size_t padded = (n_ + lanes - 1) / lanes * lanes;
-    y_.assign(padded, 1.0);
-    cost_.assign(padded, 0.0);
-    for (auto* zeros : {&target_, &signed_cost_, &alpha_, &slack_, &coef_, &aim_, &score_})
+    for (auto* zeros :
+         {&y_, &cost_, &target_, &signed_cost_, &alpha_, &slack_, &coef_, &aim_, &score_})
       zeros->assign(padded, 0.0);
     beyond_.resize(padded + 1);
     up_.assign(padded, -infinity);
@@ -219,40 +306,45 @@ class RowStates {
   }
 
   ExtremeScores extremes(const double* decision) {
-    RowPass pass = pass_over(decision);
-    on_this_cpu<ScorePass, RowPass*>(&pass);
-    return pass.extremes;
+    ExtremeScores all{-infinity, infinity};
+    for (const RowPass& pass : passes<ScorePass>(decision)) {
+      all.max_up = std::max(all.max_up, pass.extremes.max_up);
+      all.min_low = std::min(all.min_low, pass.extremes.min_low);
+    }
+    return all;
   }
 
   RowSums sums(const double* decision, double b) {
-    if (loss_.bounded() && !hard_margin_) {
-      RowPass pass = pass_over(decision);
-      pass.b = b;
-      on_this_cpu<HingeSumsPass, RowPass*>(&pass);
-      return pass.sums;
+    RowSums all{};
+    if (hard_margin_) {  // loses nothing
+      for (std::size_t i = 0; i < n_; ++i) {
+        all.linear += coef_[i] * target_[i];
+        all.squared_norm += coef_[i] * decision[i];
+      }
+      return all;
     }
-    RowSums sums{};
-    for (std::size_t i = 0; i < n_; ++i) {
-      sums.linear += coef_[i] * target_[i];
-      sums.squared_norm += coef_[i] * decision[i];
-      if (hard_margin_) continue;
-      const double xi = y_[i] * (target_[i] - (decision[i] + b));
-      const double own = loss_.value(xi, cost_[i]);
-      const double conjugate = loss_.conjugate(alpha_[i], slack_[i]);
-      sums.lost += own;
-      sums.conjugate += conjugate;
-      sums.difference += own - alpha_[i] * xi + conjugate;
-    }
-    return sums;
+    for (const RowPass& pass : loss_.bounded() ? passes<HingeSumsPass>(decision, b)
+                                               : passes<PowerPass<PowerSumsLoop>>(decision, b))
+      all.add(pass.sums);
+    return all;
   }
 
   // p = 1: the slope over b of the sum of losses. Below all thresholds it is minus the cost of the
   // positive rows, and it rises by the cost of every row passed.
   double hinge_slope(const double* decision, double b) {
-    RowPass pass = pass_over(decision);
-    pass.b = b;
-    on_this_cpu<PassedCostPass, RowPass*>(&pass);
-    return pass.passed_cost - positive_cost_;
+    double slope = -positive_cost_;
+    for (const RowPass& pass : passes<PassedCostPass>(decision, b)) slope += pass.passed_cost;
+    return slope;
+  }
+
+  // p > 1: the slope over b of the sum of losses, and its own slope.
+  Slope slope(const double* decision, double b) {
+    Slope all{};
+    for (const RowPass& pass : passes<PowerPass<PowerSlopeLoop>>(decision, b)) {
+      all.first += pass.slope.first;
+      all.second += pass.slope.second;
+    }
+    return all;
   }
 
   // The part of the difference that a row makes.
@@ -262,14 +354,36 @@ class RowStates {
   }
 
  private:
-  RowPass pass_over(const double* decision) {
-    RowPass pass{static_cast<index_t>(n_), decision,   aim_.data(), cost_.data(), coef_.data(),
-                 signed_cost_.data(),      up_.data(), low_.data(), score_.data()};
-    pass.copy_tail();
-    return pass;
+  // Runs Loop over all rows, a stretch at a time, which takes several us, more than to hand it out; what
+  // was found in each, in order.
+  template <class Loop>
+  std::vector<RowPass> passes(const double* decision, double b = 0.0) {
+    constexpr index_t length = 8192;
+    return of_stretches(static_cast<index_t>(n_), length, run_, [&](index_t begin, index_t end) {
+      const auto from = [&](auto& values) { return values.data() + begin; };
+      RowPass pass{.n = end - begin,
+                   .decision = decision + begin,
+                   .aim = from(aim_),
+                   .cost = from(cost_),
+                   .coef = from(coef_),
+                   .signed_cost = from(signed_cost_),
+                   .up = from(up_),
+                   .low = from(low_),
+                   .y = from(y_),
+                   .target = from(target_),
+                   .alpha = from(alpha_),
+                   .slack = from(slack_),
+                   .score = from(score_),
+                   .p = loss_.p,
+                   .b = b};
+      pass.copy_tail();
+      on_this_cpu<Loop, RowPass*>(&pass);
+      return pass;
+    });
   }
 
   const PNormHinge& loss_;
+  RunControl& run_;
   const std::size_t n_;
   const bool hard_margin_;
   std::vector<double> y_, target_, cost_, signed_cost_, alpha_, slack_, coef_, score_;

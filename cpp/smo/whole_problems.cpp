@@ -12,7 +12,9 @@
 
 #include "smo/face.hpp"
 #include "smo/round.hpp"
+#include "smo/slack_newton.hpp"
 #include "smo/variables.hpp"
+#include "smo/whole_matrix.hpp"
 
 namespace psvm {
 namespace {
@@ -118,25 +120,27 @@ class WholeSolver {
                      double* decision) {
     alpha_.assign(problem.start, problem.start + problem.size);
     // Where digits count, intercepts do.
-    Round<double> round(goal_.fit_intercept, 0.0, goal_.tol * (goal_.polish ? 1e-6 : 1.0));
+    Round<double> round(goal_.fit_intercept, 0.0, goal_.tol * (goal_.polish ? 1e-6 : 1.0), run_);
     round.start(loss_, problem.rows, alpha_);
     index_t columns = 0;
     for (const int s : problem.segments) columns += kernel_.length(s);
     variables_.emplace(problem.rows, problem.kernel_row, columns);
     fill(problem, columns, round.block());
+    matrix_.emplace(round.block(), variables_->rows());
     const index_t n = variables_->size();
     WholeOutcome outcome;
     double aim = 0.99 * goal_.tol;
     const index_t most = goal_.max_steps * n;
-    const bool early = goal_.polish && loss_.p >= newton_from && !goal_.doubtful;
-    round.limit_steps(early ? std::min(few_steps * n, most) : most);
+    const bool early = loss_.p >= newton_from && !goal_.doubtful;
+    round.limit_steps(early ? least_of(first_steps() * n, most) : most);
     bool there = pair_steps(round, aim, on_round, outcome);
-    if (goal_.doubtful && !outcome.indefinite)
+    if (goal_.polish && goal_.doubtful && !outcome.indefinite)
       outcome.indefinite = !is_definite(round.block().gram.data(), n, round.block().stride);
-    const bool wanted = goal_.polish && !outcome.indefinite && outcome.rounds != goal_.max_iter &&
-                        !outcome.history.empty();
-    if (wanted && early && !there && !outcome.stopped) {
-      outcome.polished = polish(problem, round, outcome, true);
+    const bool may_go_on =
+        !outcome.indefinite && outcome.rounds != goal_.max_iter && !outcome.history.empty();
+    const bool wanted = goal_.polish && may_go_on;
+    if (may_go_on && early && !there && !outcome.stopped) {
+      outcome.polished = newton(problem, round, outcome);
       round.limit_steps(most);
       if (!outcome.polished) there = pair_steps(round, aim, on_round, outcome);
     }
@@ -151,7 +155,7 @@ class WholeSolver {
       tell(on_round, ++outcome.rounds, outcome);
     } else {
       if (!outcome.history.empty()) alpha_ = round.rows().alphas();
-      certify(problem, round.block(), outcome);
+      certify(problem, outcome);
       outcome.solved = outcome.solved && !(wanted && !outcome.stopped);
     }
     outcome.solved = outcome.solved && outcome.gap <= goal_.tol;
@@ -199,23 +203,6 @@ class WholeSolver {
       for (index_t j = first; j < n; ++j) out[j * stride + i] = out[i * stride + j];
   }
 
-  // decision = K coef
-  void decide(const Block<double>& block, const std::vector<double>& coef) {
-    Places& rows = variables_->rows();
-    const std::vector<double>& sums = rows.sum(coef);
-    const index_t n = variables_->size();
-    vectors_.clear();
-    factors_.clear();
-    for (index_t i = 0; i < n; ++i)
-      if (sums[at(i)] != 0.0) {
-        vectors_.push_back(block.gram.data() + i * block.stride);
-        factors_.push_back(sums[at(i)]);
-      }
-    decision_.assign(at(n), 0.0);
-    apply_stored<double>(vectors_, factors_.data(), n, decision_.data(), run_);
-    if (rows.shared()) decision_ = rows.spread(decision_);
-  }
-
   // Rounds of them until the gap is `aim`, or no more are worth it. False if they do not get there; if
   // they led nowhere, there is no history of them either.
   bool pair_steps(Round<double>& round, double aim, const Heard& on_round, WholeOutcome& outcome) {
@@ -228,7 +215,7 @@ class WholeSolver {
       return false;
     };
     for (int idle = 0;; ++outcome.rounds) {
-      decide(round.block(), round.rows().coef());
+      matrix_->decide(round.rows().coef(), decision_, run_);
       const Proof proof = round.certify(decision_);
       outcome.intercept = round.intercept();
       if (!std::isfinite(proof.dual) || proof.dual > 1.01 * round.primal_at_zero())
@@ -246,7 +233,7 @@ class WholeSolver {
       if (idle >= 10 || outlook.hopeless(proof) || round.steps_left() == 0) return false;
       for (index_t v = 0; v < variables_->size(); ++v)
         asking_[at(v)] = variables_->asking(v, round.rows(), round.intercept());
-      const BlockChanges changes = round.solve(asking_, run_);
+      const BlockChanges changes = round.solve(asking_);
       outcome.indefinite = outcome.indefinite || changes.indefinite;
       changed = static_cast<index_t>(changes.places.size());
       if (changes.unbounded) return nowhere();
@@ -256,16 +243,38 @@ class WholeSolver {
   }
 
   // Moves to the optimum, and certifies it; false where that is not possible.
-  bool polish(const WholeProblem& problem, Round<double>& round, WholeOutcome& outcome,
-              bool from_afar = false) {
+  bool polish(const WholeProblem& problem, Round<double>& round, WholeOutcome& outcome) {
     alpha_ = round.rows().alphas();
-    certify(problem, round.block(), outcome);
+    certify(problem, outcome);
     if (outcome.gap <= 0.01 * optimal(problem, outcome)) return true;
-    Face face(loss_, problem.rows, variables_->rows(), round.block(), goal_.fit_intercept, run_);
-    if (!(from_afar ? face.solve_from_afar(alpha_) : face.solve(alpha_))) return false;
+    const bool moved = loss_.p > 2.0 ? slack_newton(problem) : face(problem);
+    return moved && is_optimal(problem, outcome);
+  }
+  bool face(const WholeProblem& problem) {
+    return Face(loss_, problem.rows, *matrix_, goal_.fit_intercept, run_).solve(alpha_);
+  }
+  bool slack_newton(const WholeProblem& problem, const SlackNewton::Enough& enough = {0.0, {}}) {
+    return SlackNewton(loss_, problem.rows, *matrix_, goal_.fit_intercept, run_)
+        .solve(alpha_, enough);
+  }
+  bool is_optimal(const WholeProblem& problem, WholeOutcome& outcome) {
     balance(problem, alpha_);
-    certify(problem, round.block(), outcome);
+    certify(problem, outcome);
     return outcome.gap <= optimal(problem, outcome);
+  }
+
+  // The same from any alpha, where p allows it, and without a wish for the last digits only to the gap
+  // asked for.
+  bool newton(const WholeProblem& problem, Round<double>& round, WholeOutcome& outcome) {
+    alpha_ = round.rows().alphas();
+    if (goal_.polish) return slack_newton(problem) && is_optimal(problem, outcome);
+    const double aim = 0.99 * goal_.tol;
+    const auto close = [&] {
+      balance(problem, alpha_);
+      certify(problem, outcome);
+      return outcome.gap <= aim;
+    };
+    return slack_newton(problem, {aim, close}) && (outcome.gap <= aim || close());
   }
 
   // The relative gap of an optimum, but for rounding. Small slacks of p > 2 cost next to nothing (p = 3:
@@ -294,7 +303,7 @@ class WholeSolver {
   }
 
   // From the kernel matrix and alpha alone; sums to the last digits.
-  void certify(const WholeProblem& problem, const Block<double>& block, WholeOutcome& outcome) {
+  void certify(const WholeProblem& problem, WholeOutcome& outcome) {
     const std::size_t n = alpha_.size();
     const DualRows& rows = problem.rows;
     coef_.resize(n);
@@ -304,7 +313,7 @@ class WholeSolver {
       total.add(alpha_[i]);
       excess.add(coef_[i]);
     }
-    decide(block, coef_);
+    matrix_->decide(coef_, decision_, run_);
     double b = 0.0, largest = 0.0;
     for (const double value : decision_) largest = std::max(largest, std::abs(value));
     if (goal_.fit_intercept)
@@ -362,10 +371,15 @@ class WholeSolver {
                          outcome.alpha_sum * goal_.error_of_unit * longer, goal_.largest_entry));
   }
 
-  // From this p on Newton's steps lead to the optimum from nearly everywhere; pair steps per row before
-  // they are tried (a linear kernel at C = 1: three times as fast; else pair steps have ended by then).
+  // From this p on Newton's steps lead to the optimum from everywhere; pair steps per row before they
+  // are tried (where the last digits are wanted, a linear kernel at C = 1: three times as fast; else
+  // pair steps have ended by then).
   static constexpr double newton_from = 2.0;
-  static constexpr index_t few_steps = 8;
+  index_t first_steps() const { return goal_.polish ? 8 : 40; }
+  // Negative: no limit.
+  static index_t least_of(index_t some, index_t most) {
+    return most < 0 ? some : std::min(some, most);
+  }
 
   const KernelRows<double>& kernel_;
   OwnEntries* own_;
@@ -375,8 +389,8 @@ class WholeSolver {
   InterceptSearch intercepts_;
   std::optional<Variables> variables_;
   std::vector<index_t> asking_;  // of each variable, the row that takes steps
-  std::vector<double> alpha_, coef_, decision_, factors_;
-  std::vector<const double*> vectors_;
+  std::optional<WholeMatrix> matrix_;
+  std::vector<double> alpha_, coef_, decision_;
 };
 
 }  // namespace
@@ -392,7 +406,7 @@ std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
   std::atomic<bool> late{false};
   WholeGoal goal = asked;
   // One look at all of a given matrix takes less than one at each of its parts (eight classes: half).
-  if (goal.doubtful && problems.size() > 1 && !kernel.points()) {
+  if (goal.polish && goal.doubtful && problems.size() > 1 && !kernel.points()) {
     std::vector<index_t> every(at(kernel.size()));
     std::iota(every.begin(), every.end(), index_t(0));
     AlignedMemory<double> matrix;
@@ -425,9 +439,15 @@ std::vector<WholeOutcome> solve_whole_problems(const KernelRows<double>& kernel,
     for (index_t t = 0; t < count; ++t) solve(t, run);
     return outcomes;
   }
-  run.parallel_for(count, [&](index_t t) {
+  // The longest first, so that no thread is left with one when the others have ended.
+  std::vector<index_t> order(problems.size());
+  std::iota(order.begin(), order.end(), index_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {
+    return problems[at(a)].size > problems[at(b)].size;
+  });
+  run.parallel_for(count, [&](index_t k) {
     RunControl alone = run.of_task();
-    solve(t, alone);
+    solve(order[at(k)], alone);
   });
   return outcomes;
 }

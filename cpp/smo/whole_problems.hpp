@@ -26,9 +26,9 @@ struct WholeProblem {
 struct WholeGoal {
   double p;
   bool fit_intercept;
-  double tol;         // relative gap asked for
-  bool polish;        // to the last digits
-  bool doubtful;      // whether kernel matrices have to be looked at to know that they are definite
+  double tol;     // relative gap asked for
+  bool polish;    // to the last digits
+  bool doubtful;  // whether kernel matrices may be indefinite; to be polished they are looked at
   index_t max_steps;  // of pairs and per row, then give up; negative for no limit
   index_t max_iter;   // rounds, then stop; negative for no limit
   double max_effort;  // seconds of the call, less those of waiting, then give up

@@ -71,6 +71,7 @@ class WorkingSetSolver {
     run_.stop_after(infinity, infinity);
     if (late) decision().start_over();
     if (!best_is_complete) result.decision = complete_decision(result.alpha);
+    result.phases = run_.phases().seconds();
     return result;
   }
 
@@ -146,16 +147,20 @@ class WorkingSetSolver {
 
   // Brings the decision values of rows left behind up to date.
   void complete() {
+    run_.phases().enter(Phase::apply);
     decision().complete(run_);
     for (std::size_t i = 0; i < at(rounds_.size()); ++i) rows().show(i);
     last_reach_ = infinity;
+    run_.phases().enter(Phase::outside);
   }
 
   std::vector<double> complete_decision(const std::vector<double>& alpha) {
     complete();
     std::vector<double> coef(alpha.size());
     for (std::size_t i = 0; i < coef.size(); ++i) coef[i] = rows().y(i) * alpha[i];
+    run_.phases().enter(Phase::apply);
     decision().change_all(rounds_.places().sum(coef), run_);
+    run_.phases().enter(Phase::outside);
     return decision().values();
   }
 

@@ -37,6 +37,7 @@ struct WorkingSetResult {
   std::string status;            // name of a member of psvm.problem.Status, in lower case
   index_t iterations = 0;
   std::vector<RoundRecord> history;
+  PhaseSeconds phases{};
 };
 
 struct WorkingSetStart {

@@ -34,9 +34,10 @@ class WorkingSetRounds {
         n_(variables_.size()),
         usual_block_(usual_block(kernel.work_per_entry(), n_, problem.p)),
         block_size_(std::min(usual_block_, first_block)),
-        round_(problem.fit_intercept, problem.balance, tol),
+        round_(problem.fit_intercept, problem.balance, tol, run),
         members_(kernel),
         in_block_(at(n_), 0) {
+    run_.phases().enter(Phase::apply);
     round_.start(loss, problem.rows, start.alpha);
     const std::vector<double>& coef = places_.sum(rows().coef());
     if (start.decision.empty()) {
@@ -45,6 +46,7 @@ class WorkingSetRounds {
       if (start.coef.empty()) start.coef.assign(coef.begin(), coef.begin() + decision_.size());
       decision_.start_at(std::move(start.coef), std::move(start.decision));
     }
+    run_.phases().enter(Phase::outside);
   }
 
   index_t size() const { return places_.rows(); }
@@ -69,14 +71,21 @@ class WorkingSetRounds {
   bool unbounded() const { return unbounded_; }
 
   Proof certify() {
-    return round_.certify(places_.spread(decision_.values()), decision_.squared_norm());
+    run_.phases().enter(Phase::certify);
+    const Proof proof =
+        round_.certify(places_.spread(decision_.values()), decision_.squared_norm());
+    run_.phases().enter(Phase::outside);
+    return proof;
   }
 
   // Selects, solves and applies; returns how many variables changed. In the first round of a cold
   // start all rows tie.
   index_t improve(bool first) {
+    run_.phases().enter(Phase::select);
     select(first);
-    return solve();
+    const index_t changed = solve();
+    run_.phases().enter(Phase::outside);
+    return changed;
   }
 
   // Calls take(row) for the worst violators of one side but those taken(row), for some if all tie.
@@ -98,7 +107,8 @@ class WorkingSetRounds {
   // takes more steps than it changes variables, up to the usual size.
   void grow_block() {
     const bool crowded = 4 * rows().free() > 3 * block_size_;
-    const index_t limit = crowded ? largest_block(kernel_.work_per_entry(), n_) : usual_block_;
+    const index_t limit =
+        crowded ? crowded_block(kernel_.work_per_entry(), n_, rows().free()) : usual_block_;
     if (crowded || last_steps_ > last_changed_)
       block_size_ = std::max(block_size_, std::min(2 * block_size_, limit));
   }
@@ -124,7 +134,7 @@ class WorkingSetRounds {
     // free and take longer to settle (0.6 and 0.75: up to 1.3 times faster; 0.25: 1.6 times slower).
     const index_t stay = loss_.bounded() ? capacity / 2 : 2 * capacity / 3;
     std::vector<index_t> last = members_.rows();
-    std::sort(last.begin(), last.end());
+    if (!std::is_sorted(last.begin(), last.end())) std::sort(last.begin(), last.end());
     for (const bool free : {true, false})
       for (const index_t v : last)
         if (static_cast<index_t>(chosen.size()) < stay && has_free(v) == free &&
@@ -157,8 +167,11 @@ class WorkingSetRounds {
       else
         kernel_.between(rows, columns, out, stride, run_);
     };
+    run_.phases().enter(Phase::gram);
     members_.update(round_.block(), !round_.fit_intercept(), kernel_row, between, run_);
-    const BlockChanges changes = round_.solve(asking_rows(), run_);
+    run_.phases().enter(Phase::steps);
+    const BlockChanges changes = round_.solve(asking_rows());
+    run_.phases().enter(Phase::apply);
     indefinite_ |= changes.indefinite;
     unbounded_ |= changes.unbounded;
     count_joined(changes);

@@ -1,5 +1,9 @@
 """PSVCCV inside the backends of joblib: threads, processes, a dask cluster, limits of threads."""
 
+import os
+import subprocess
+import sys
+
 import joblib
 import numpy as np
 import pytest
@@ -41,6 +45,20 @@ def test_threadpool_limits_are_kept():
         assert check_threads(None) == 1
         limited = PSVCCV(**SMALL).fit(X, y)
     assert_equal_results(PSVCCV(**SMALL).fit(X, y), limited)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cannot choose its cores here")
+@pytest.mark.parametrize("limit", ["affinity", "OMP_NUM_THREADS"])
+def test_threads_are_those_that_the_process_may_use(limit):
+    text = "from psvm.estimators.validation import check_threads as c; print(c(None), c(-1))"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    if limit == "affinity":
+        text = f"import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); {text}"
+    else:
+        environment["OMP_NUM_THREADS"] = "1"
+    said = subprocess.check_output([sys.executable, "-c", text], env=environment, text=True).split()
+    assert said[0] == "1"
+    assert said[1] == "1" or limit != "affinity"
 
 
 # --- dask -----------------------------------------------------------------------------------------

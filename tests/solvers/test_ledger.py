@@ -8,7 +8,7 @@ import pytest
 from psvm import _core
 from psvm.mathematics.certificate import Certificate
 from psvm.rows.sizes import FEW_ROWS, MOST_EFFORT
-from psvm.solvers.ledger import Budget, Ledger, OutOfTime, Solution, Status
+from psvm.solvers.ledger import Budget, Ledger, OutOfTime, Solution, Status, phase_seconds
 
 
 def record(iteration, **rest):
@@ -67,6 +67,20 @@ def test_every_record_is_kept_and_told_once(listens):
     stage.take(history)
     assert [one["iteration"] for one in ledger.records] == [0, 1]
     assert told == ([(4, one) for one in ledger.records] if listens else [])
+
+
+def test_phases_of_all_stages_are_in_the_last_record_of_a_closed_ledger():
+    ledger = Ledger(Budget())
+    for _ in range(2):
+        stage = ledger.stage("cpp")
+        stage.take([record(0, seconds=0.0), record(1, seconds=0.1)], {"steps": 1.0, "apply": 0.5})
+    ledger.stage("newton").tell(record(0))
+    history = ledger.closed(solution(0.0, Status.CONVERGED)).history
+    assert all("phases" not in one for one in history[:-1])
+    phases = phase_seconds([history, [], history])
+    assert (phases["steps"], phases["apply"]) == (4.0, 2.0)
+    assert phases["outside"] == pytest.approx(2.0 * (ledger.seconds - 3.0), abs=0.1)
+    assert phase_seconds([[record(0)]]) == {}
 
 
 def test_a_request_to_stop_holds_for_later_stages():

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from psvm import _core
 from psvm.mathematics.cached import cached_property
+from psvm.rows.bytes import as_bytes
 from psvm.rows.decision_errors import DecisionErrors
 from psvm.rows.kernel import Kernel, kernel_values, rows_to_pack
 from psvm.rows.sizes import SMALL
@@ -202,6 +203,10 @@ class TrainingKernel:
 
     def _matrix(self, dtype: type) -> Any:
         if self.kernel.of_features:
+            if dtype == np.float32 and self.kernel.function == "rbf":
+                found = as_bytes(self.X)
+                if found is not None:
+                    return _core.Kernel32.bytes(*found, self.kernel.gamma, self.starts)
             X = self.kernel.narrow(self.X, self.X)
             return self.kernel.points(X, dtype, self.shift, self.starts)
         core = _core.Kernel32 if dtype == np.float32 else _core.Kernel64

@@ -1,5 +1,7 @@
 #include "base/cholesky.hpp"
 
+#include <atomic>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -80,5 +82,32 @@ TEST_PER_CPU(cholesky, holds_rows_that_depend_on_others) {
       for (std::size_t j = 0; j < 9; ++j) right[i] += a[i * 13 + j];
     system.solve(right.data());
     for (std::size_t i = 0; i < 13; ++i) CHECK_NEAR(right[i], x[i], 1e-6);
+  }
+}
+
+TEST(cholesky, of_many_unknowns_is_the_same_on_any_number_of_threads) {
+  // Several strips, the last of them not whole.
+  constexpr count_t n = 700;
+  std::vector<double> a(static_cast<std::size_t>(n * n));
+  for (count_t i = 0; i < n; ++i)
+    for (count_t j = 0; j < n; ++j)
+      a[static_cast<std::size_t>(i * n + j)] =
+          (i == j ? 0.1 : 0.0) + std::exp(-0.01 * static_cast<double>((i - j) * (i - j)));
+  const auto x = numbers(static_cast<std::size_t>(n), -1.0, 1.0, 7);
+  std::vector<double> right(x.size(), 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t j = 0; j < x.size(); ++j) right[i] += a[i * x.size() + j] * x[j];
+  std::vector<double> alone;
+  for (const int threads : {1, 3}) {
+    std::atomic<bool> cancel{false};
+    RunControl run(threads, {}, &cancel);
+    Cholesky system;
+    fill(system, a, n);
+    CHECK(system.factor(0.0, nullptr, &run));
+    auto solved = right;
+    system.solve(solved.data());
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK_NEAR(solved[i], x[i], 1e-9);
+    if (threads == 1) alone = solved;
+    CHECK((solved == alone));
   }
 }

@@ -133,6 +133,39 @@ TEST_PER_CPU(simd, sums_and_extremes_of_a_register) {
   check_folds<double>();
 }
 
+struct ByteLoop {
+  template <class Arch>
+  static PSVM_INLINE void run(const std::uint8_t* columns, const float* row, std::int32_t* sums) {
+    using I = VecInt<float, Arch>;
+    for (int k = 0; k < 16; k += width<I>) {
+      I sum, of_columns;
+      std::memcpy(&sum, sums + k, sizeof sum);
+      std::memcpy(&of_columns, columns + 4 * k, sizeof of_columns);
+      sum = add_byte_products<I>(sum, of_columns, row);
+      std::memcpy(sums + k, &sum, sizeof sum);
+    }
+  }
+};
+
+TEST_PER_CPU(simd, products_of_bytes_are_whole_numbers) {
+  if (this_cpu() == Cpu::avx512 && !has_byte_products()) return;
+  std::uint8_t columns[64];
+  for (int k = 0; k < 64; ++k) columns[k] = static_cast<std::uint8_t>(k < 4 ? 255 : 37 * k);
+  for (const int of_first : {-128, 127}) {
+    const std::int8_t bytes[4] = {static_cast<std::int8_t>(of_first), 127, -128, -1};
+    float row;
+    std::memcpy(&row, bytes, sizeof row);
+    std::int32_t sums[16];
+    std::fill_n(sums, 16, -5);
+    on_this_cpu<ByteLoop, const std::uint8_t*, const float*, std::int32_t*>(columns, &row, sums);
+    for (int lane = 0; lane < 16; ++lane) {
+      int sum = -5;
+      for (int k = 0; k < 4; ++k) sum += columns[4 * lane + k] * bytes[k];
+      CHECK_EQUAL(sums[lane], sum);
+    }
+  }
+}
+
 TEST_PER_CPU(simd, the_environment_lowers_the_instruction_set) {
   const char* wish = std::getenv("PSVM_CPU");
   const std::string_view limit = wish ? wish : "";

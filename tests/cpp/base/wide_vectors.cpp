@@ -14,6 +14,8 @@ TEST(wide_vectors, gcc_says_the_same) {
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
   CHECK_EQUAL(wide_vectors().avx2, avx2);
   CHECK_EQUAL(wide_vectors().avx512, avx2 && avx512);
+  const bool bytes = __builtin_cpu_supports("avx512vnni");
+  CHECK_EQUAL(wide_vectors().bytes, avx2 && avx512 && bytes);
 }
 #endif
 

@@ -102,12 +102,15 @@ TEST(intercept, between_two_bounds_and_with_a_balance) {
     for (const double balance : {0.0, 2.0, -1.0}) {
       int exact_ones = 0;
       for (unsigned seed = 0; seed < 50; ++seed) {
-        InterceptSearch search(balance);
         const auto rows = rows_of(80, seed);
         const double exact = by_bisection(rows, p, balance);
         const Bracket bracket{exact - 0.3, exact + 0.5};
-        const double b =
-            search.between(PNormHinge(p), 80, nth(rows), bracket, exact - 0.1, {.b = 0.01 * 0.8});
+        const auto slopes = [&](double b) {
+          constexpr double h = 1e-6;
+          return Slope{slope(rows, p, b) + balance,
+                       (slope(rows, p, b + h) - slope(rows, p, b - h)) / (2.0 * h)};
+        };
+        const double b = newton_intercept(slopes, bracket, exact - 0.1, {.b = 0.01 * 0.8}, 5);
         CHECK(b >= bracket.low && b <= bracket.high);
         exact_ones += std::abs(b - exact) <= 0.01 * 0.8;
       }

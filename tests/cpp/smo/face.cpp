@@ -33,7 +33,7 @@ std::vector<double> near_optimum(const SmallKernel<double>& kernel, const SmallP
 TEST(face, ends_where_no_row_wants_to_move) {
   const SmallKernel<double> kernel(n, 8, 2);
   TestRun test(1);
-  for (const double p : {1.0, 1.2, 1.5, 2.0, 2.5, 3.0})
+  for (const double p : {1.0, 1.2, 1.5, 2.0})
     for (const bool fit_intercept : {true, false}) {
       const SmallProblem problem(p, static_cast<std::size_t>(n), 1, true);
       const PNormHinge loss(p);
@@ -41,11 +41,10 @@ TEST(face, ends_where_no_row_wants_to_move) {
       Block<double> block;
       fill(block, kernel, !fit_intercept);
       Places places({}, n);
-      Face face(loss, rows, places, block, fit_intercept, test.run);
-      std::vector<double> alpha =
-          p < 2.0 ? near_optimum(kernel, problem, fit_intercept) : problem.alpha;
-      const bool ended = p < 2.0 ? face.solve(alpha) : face.solve_from_afar(alpha);
-      CHECK(ended);
+      WholeMatrix matrix(block, places);
+      Face face(loss, rows, matrix, fit_intercept, test.run);
+      std::vector<double> alpha = near_optimum(kernel, problem, fit_intercept);
+      CHECK(face.solve(alpha));
       const auto f = problem.decision(kernel.K, alpha);
       CHECK(problem.violation(f, alpha, fit_intercept) < 1e-7);
       if (fit_intercept) CHECK_NEAR(balance_of(problem.y, alpha), 0.0, 1e-9);
@@ -68,7 +67,8 @@ TEST(face, of_equal_rows_is_any_of_many) {
   std::vector<double> alpha(at(n), 0.0);
   alpha[0] = alpha[1] = 0.1;
   Places places({}, n);
-  Face face(loss, rows, places, block, false, test.run);
+  WholeMatrix matrix(block, places);
+  Face face(loss, rows, matrix, false, test.run);
   CHECK(face.solve(alpha));
   CHECK(problem.violation(problem.decision(kernel.K, alpha), alpha, false) < 1e-9);
 }
@@ -93,7 +93,8 @@ TEST(face, what_would_fall_below_zero_goes_to_the_other_side) {
     Block<double> block;
     fill(block, kernel, true);
     Places places(place, n);
-    Face face(loss, rows, places, block, false, test.run);
+    WholeMatrix matrix(block, places);
+    Face face(loss, rows, matrix, false, test.run);
     std::vector<double> found = alpha;
     CHECK(face.solve(found));
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -6,12 +6,13 @@ using namespace psvm;
 using namespace psvm::check;
 
 TEST(round, a_proof_is_the_plain_primal_and_dual) {
+  TestRun test(1);
   for (const double p : {1.0, 1.5, 2.0, 3.0})
     for (const bool fit_intercept : {true, false}) {
       const SmallProblem problem(p, 50, 1);
       const SmallKernel<double> kernel(50, 3, 2);
       const PNormHinge loss(p);
-      Round<double> round(fit_intercept, 0.0, 1e-6);
+      Round<double> round(fit_intercept, 0.0, 1e-6, test.run);
       round.start(loss, problem.rows(), problem.alpha);
       const auto f = problem.decision(kernel.K, problem.alpha);
       const Proof proof = round.certify(f);
@@ -35,6 +36,7 @@ TEST(round, a_proof_is_the_plain_primal_and_dual) {
 }
 
 TEST(round, a_balance_counts_in_the_primal) {
+  TestRun test(1);
   SmallProblem problem(1.5, 40, 3);
   const SmallKernel<double> kernel(40, 3, 4);
   for (std::size_t i = 0; i < 40; ++i)
@@ -42,7 +44,7 @@ TEST(round, a_balance_counts_in_the_primal) {
   const double balance = balance_of(problem.y, problem.alpha);
   CHECK(balance > 0.3);
   const PNormHinge loss(1.5);
-  Round<double> round(true, balance, 1e-6);
+  Round<double> round(true, balance, 1e-6, test.run);
   round.start(loss, problem.rows(), problem.alpha);
   const auto f = problem.decision(kernel.K, problem.alpha);
   const Proof proof = round.certify(f);
@@ -56,9 +58,10 @@ TEST(round, a_balance_counts_in_the_primal) {
 }
 
 TEST(round, a_given_norm_replaces_that_of_the_decision_values) {
+  TestRun test(1);
   const SmallProblem problem(1.0, 20, 5);
   const PNormHinge loss(1.0);
-  Round<double> round(true, 0.0, 1e-6);
+  Round<double> round(true, 0.0, 1e-6, test.run);
   round.start(loss, problem.rows(), problem.alpha);
   const std::vector<double> f(20, 0.0);
   CHECK_NEAR(round.certify(f).dual - round.certify(f, 3.0).dual, 1.5, 1e-12);
@@ -71,7 +74,7 @@ TEST(round, rounds_of_whole_blocks_close_the_gap) {
       const SmallKernel<double> kernel(40, 3, 7);
       const PNormHinge loss(p);
       TestRun test(1);
-      Round<double> round(fit_intercept, 0.0, 1e-8);
+      Round<double> round(fit_intercept, 0.0, 1e-8, test.run);
       round.start(loss, problem.rows(), problem.alpha);
       Block<double>& block = round.block();
       block.resize(40, !fit_intercept);
@@ -87,7 +90,7 @@ TEST(round, rounds_of_whole_blocks_close_the_gap) {
         proof = round.certify(problem.decision(kernel.K, before));
         CHECK(proof.dual >= dual - 1e-12);
         dual = proof.dual;
-        const BlockChanges changes = round.solve(all_of(40), test.run);
+        const BlockChanges changes = round.solve(all_of(40));
         std::vector<index_t> changed;
         for (std::size_t i = 0; i < 40; ++i)
           if (round.rows().alpha(i) != before[i]) changed.push_back(static_cast<index_t>(i));
@@ -103,7 +106,7 @@ TEST(round, steps_are_counted_down) {
   const SmallKernel<double> kernel(30, 3, 9);
   const PNormHinge loss(2.0);
   TestRun test(1);
-  Round<double> round(true, 0.0, 1e-8);
+  Round<double> round(true, 0.0, 1e-8, test.run);
   round.start(loss, problem.rows(), problem.alpha);
   Block<double>& block = round.block();
   block.resize(30, false);
@@ -114,17 +117,18 @@ TEST(round, steps_are_counted_down) {
   }
   round.limit_steps(5);
   round.certify(problem.decision(kernel.K, problem.alpha));
-  CHECK_EQUAL(round.solve(all_of(30), test.run).steps, 5);
+  CHECK_EQUAL(round.solve(all_of(30)).steps, 5);
   CHECK_EQUAL(round.steps_left(), 0);
   round.limit_steps(-1);
   CHECK(round.steps_left() > 1000000000);
 }
 
 TEST(round, the_hard_margin_is_scaled_to_be_feasible) {
+  TestRun test(1);
   // Two points at a distance of 2 along a line: w = 1 is the widest margin; alpha = 1/4 gives w = 1/2.
   const std::vector<double> y = {1.0, -1.0}, cost(2, infinity);
   const PNormHinge loss(1.0);
-  Round<double> round(true, 0.0, 1e-6);
+  Round<double> round(true, 0.0, 1e-6, test.run);
   round.start(loss, {y.data(), y.data(), cost.data()}, {0.25, 0.25});
   const Proof proof = round.certify({0.5, -0.5});
   CHECK_NEAR(proof.dual, 0.5 - 0.125, 1e-15);

@@ -6,16 +6,17 @@ using namespace psvm;
 using namespace psvm::check;
 
 namespace {
-const double exponents[] = {1.0, 1.5, 2.0, 3.0};
+const double exponents[] = {1.0, 1.3, 1.5, 2.0, 3.0, 3.5};
 const std::size_t sizes[] = {1, 2, 7, 8, 9, 16, 41, 203};
 }  // namespace
 
 TEST_PER_CPU(row_states, scores_and_their_extremes) {
+  TestRun test(1);
   for (const double p : exponents)
     for (const std::size_t n : sizes) {
       const SmallProblem problem(p, n, 1);
       const PNormHinge loss(p);
-      RowStates rows(loss, problem.rows(), problem.alpha);
+      RowStates rows(loss, problem.rows(), problem.alpha, test.run);
       const auto f = numbers(n, -1.0, 1.0, 2);
       const ExtremeScores found = rows.extremes(f.data());
       double most = -infinity, least = infinity;
@@ -32,11 +33,12 @@ TEST_PER_CPU(row_states, scores_and_their_extremes) {
 }
 
 TEST_PER_CPU(row_states, sums_are_those_of_the_certificate) {
+  TestRun test(1);
   for (const double p : exponents)
     for (const std::size_t n : sizes) {
       const SmallProblem problem(p, n, 3);
       const PNormHinge loss(p);
-      RowStates rows(loss, problem.rows(), problem.alpha);
+      RowStates rows(loss, problem.rows(), problem.alpha, test.run);
       const auto f = numbers(n, -1.0, 1.0, 4);
       const double b = 0.3, norm = problem.squared_norm(f, problem.alpha);
       const RowSums sums = rows.sums(f.data(), b);
@@ -57,9 +59,10 @@ TEST_PER_CPU(row_states, sums_are_those_of_the_certificate) {
 }
 
 TEST_PER_CPU(row_states, slope_of_the_hinge_over_b) {
+  TestRun test(1);
   const SmallProblem problem(1.0, 61, 5);
   const PNormHinge loss(1.0);
-  RowStates rows(loss, problem.rows(), problem.alpha);
+  RowStates rows(loss, problem.rows(), problem.alpha, test.run);
   const auto f = numbers(61, -1.0, 1.0, 6);
   for (const double b : numbers(50, -4.0, 4.0, 7)) {
     double slope = 0.0;
@@ -70,12 +73,63 @@ TEST_PER_CPU(row_states, slope_of_the_hinge_over_b) {
   }
 }
 
+TEST_PER_CPU(row_states, slopes_of_powers_over_b) {
+  TestRun test(1);
+  for (const double p : exponents) {
+    if (p == 1.0) continue;
+    const SmallProblem problem(p, 61, 5);
+    const PNormHinge loss(p);
+    RowStates rows(loss, problem.rows(), problem.alpha, test.run);
+    const auto f = numbers(61, -1.0, 1.0, 6);
+    for (const double b : numbers(50, -4.0, 4.0, 7)) {
+      double first = 0.0, second = 0.0;
+      for (std::size_t i = 0; i < 61; ++i) {
+        const double xi = std::max(problem.y[i] * (problem.target[i] - f[i] - b), 0.0);
+        if (xi == 0.0) continue;
+        first -= problem.y[i] * problem.cost[i] * p * std::pow(xi, p - 1.0);
+        second += problem.cost[i] * p * (p - 1.0) * std::pow(xi, p - 2.0);
+      }
+      const Slope slope = rows.slope(f.data(), b);
+      CHECK_NEAR(slope.first, first, 1e-11 * (1.0 + std::abs(first)));
+      CHECK_NEAR(slope.second, second, 1e-11 * second);
+    }
+  }
+}
+
+TEST(row_states, passes_on_several_threads_give_the_same_bits) {
+  const std::size_t n = 30011;
+  const auto f = numbers(n, -1.0, 1.0, 9);
+  for (const double p : {1.0, 1.5}) {
+    const SmallProblem problem(p, n, 8);
+    const PNormHinge loss(p);
+    TestRun one(1), three(3);
+    RowStates a(loss, problem.rows(), problem.alpha, one.run);
+    RowStates b(loss, problem.rows(), problem.alpha, three.run);
+    const ExtremeScores of_a = a.extremes(f.data()), of_b = b.extremes(f.data());
+    CHECK_EQUAL(of_a.max_up, of_b.max_up);
+    CHECK_EQUAL(of_a.min_low, of_b.min_low);
+    const RowSums sums_a = a.sums(f.data(), 0.2), sums_b = b.sums(f.data(), 0.2);
+    CHECK_EQUAL(sums_a.lost, sums_b.lost);
+    CHECK_EQUAL(sums_a.difference, sums_b.difference);
+    CHECK_NEAR(sums_a.lost, problem.lost(f, 0.2), 1e-11 * sums_a.lost);
+    if (p == 1.0) {
+      CHECK_EQUAL(a.hinge_slope(f.data(), 0.2), b.hinge_slope(f.data(), 0.2));
+    } else {
+      CHECK_EQUAL(a.slope(f.data(), 0.2).first, b.slope(f.data(), 0.2).first);
+      CHECK_EQUAL(a.slope(f.data(), 0.2).second, b.slope(f.data(), 0.2).second);
+    }
+    for (const std::size_t i : {0ul, 8191ul, 8192ul, 16389ul, n - 1})
+      CHECK_EQUAL(a.score(i), b.score(i));
+  }
+}
+
 TEST_PER_CPU(row_states, violators_of_either_side) {
+  TestRun test(1);
   for (const double p : {1.0, 1.5}) {
     const std::size_t n = 203;
     const SmallProblem problem(p, n, 8);
     const PNormHinge loss(p);
-    RowStates rows(loss, problem.rows(), problem.alpha);
+    RowStates rows(loss, problem.rows(), problem.alpha, test.run);
     const auto f = numbers(n, -1.0, 1.0, 9);
     rows.extremes(f.data());
     rows.hide(3);
@@ -96,9 +150,10 @@ TEST_PER_CPU(row_states, violators_of_either_side) {
 }
 
 TEST(row_states, counts_follow_the_variables) {
+  TestRun test(1);
   const PNormHinge loss(1.0);
   SmallProblem problem(1.0, 30, 10);
-  RowStates rows(loss, problem.rows(), problem.alpha);
+  RowStates rows(loss, problem.rows(), problem.alpha, test.run);
   for (std::size_t i = 0; i < 30; i += 4) rows.set(i, 0.0, 0.0);
   for (std::size_t i = 1; i < 30; i += 4) rows.set(i, problem.cost[i], 0.0);
   for (std::size_t i = 2; i < 30; i += 4) rows.set(i, 0.5 * problem.cost[i], 0.0);
@@ -114,9 +169,10 @@ TEST(row_states, counts_follow_the_variables) {
 }
 
 TEST(row_states, hidden_rows_are_not_among_the_extremes) {
+  TestRun test(1);
   const PNormHinge loss(2.0);
   const std::vector<double> y = {1.0, 1.0, -1.0}, t = {5.0, 1.0, 0.5}, cost(3, 1.0), f(3, 0.0);
-  RowStates rows(loss, {y.data(), t.data(), cost.data()}, {0.0, 0.0, 0.0});
+  RowStates rows(loss, {y.data(), t.data(), cost.data()}, {0.0, 0.0, 0.0}, test.run);
   CHECK_EQUAL(rows.extremes(f.data()).max_up, 5.0);
   CHECK_EQUAL(rows.extremes(f.data()).min_low, 0.5);
   rows.hide(0);
@@ -126,9 +182,10 @@ TEST(row_states, hidden_rows_are_not_among_the_extremes) {
 }
 
 TEST(row_states, a_hard_margin_loses_nothing) {
+  TestRun test(1);
   const PNormHinge loss(1.0);
   const std::vector<double> y = {1.0, -1.0}, cost(2, infinity), f = {0.25, -0.5};
-  RowStates rows(loss, {y.data(), y.data(), cost.data()}, {3.0, 3.0});
+  RowStates rows(loss, {y.data(), y.data(), cost.data()}, {3.0, 3.0}, test.run);
   CHECK(rows.hard_margin());
   CHECK_EQUAL(rows.free(), 2);
   const RowSums sums = rows.sums(f.data(), 0.0);

@@ -29,3 +29,10 @@ TEST(sizes, few_support_vectors_need_a_small_share) {
   CHECK_EQUAL(usual_block(10.0, 2000, 3.0), 2000);
   CHECK(is_cheap(64.0) && !is_cheap(65.0));
 }
+
+TEST(sizes, all_rows_are_one_block_where_blocks_cannot_hold_the_free_ones) {
+  CHECK_EQUAL(crowded_block(1000.0, 1500, 384), 512);
+  CHECK_EQUAL(crowded_block(1000.0, 1500, 385), 1500);
+  CHECK_EQUAL(crowded_block(1000.0, 5000, 5000), 5000);
+  CHECK_EQUAL(crowded_block(1000.0, 5001, 5001), 512);
+}

@@ -1,8 +1,10 @@
 #include "smo/variables.hpp"
 
 #include "check.hpp"
+#include "kernel/plain_kernels.hpp"
 
 using namespace psvm;
+using psvm::check::TestRun;
 
 namespace {
 struct Stated {
@@ -22,11 +24,12 @@ Stated three_targets() {
 }  // namespace
 
 TEST(variables, are_the_rows_where_each_has_a_kernel_row) {
+  TestRun test(1);
   const Stated stated{{1, -1, 1}, {1, -1, 1}, {1, 1, 1}, {}};
   const Variables variables(stated.rows(), stated.kernel_row, 3);
   CHECK_EQUAL(variables.size(), 3);
   CHECK(variables.are_kernel_rows(3));
-  const RowStates states(PNormHinge(1.0), stated.rows(), {0.0, 0.0, 0.0});
+  const RowStates states(PNormHinge(1.0), stated.rows(), {0.0, 0.0, 0.0}, test.run);
   for (index_t v = 0; v < 3; ++v) {
     CHECK_EQUAL(variables.kernel_row(v), v);
     CHECK_EQUAL(variables.rows().of(v), v);
@@ -60,32 +63,34 @@ TEST(variables, other_rows_are_on_their_own) {
 }
 
 TEST(variables, the_row_that_asks_takes_the_step) {
+  TestRun test(1);
   const Stated stated = three_targets();
   const Variables variables(stated.rows(), stated.kernel_row, 2);
   const PNormHinge loss(1.0);
   // Decision values 3 on kernel row 1, above both targets, -3 on kernel row 0, below its own.
   const std::vector<double> decision = {3, 3, 3, 3, -3, -3};
-  RowStates states(loss, stated.rows(), std::vector<double>(6, 0.0));
+  RowStates states(loss, stated.rows(), std::vector<double>(6, 0.0), test.run);
   states.extremes(decision.data());
   CHECK_EQUAL(variables.asking(0, states, 0.0), 1);
   CHECK_EQUAL(variables.asking(1, states, 0.0), 3);
   CHECK_EQUAL(variables.asking(2, states, 0.0), 5);
   CHECK_EQUAL(variables.asking(0, states, -5.0), 0);  // as if the values were -2
   // An alpha on the wrong side goes first.
-  RowStates wrong(loss, stated.rows(), {0.5, 0.0, 0.0, 0.0, 0.5, 0.0});
+  RowStates wrong(loss, stated.rows(), {0.5, 0.0, 0.0, 0.0, 0.5, 0.0}, test.run);
   wrong.extremes(decision.data());
   CHECK_EQUAL(variables.asking(0, wrong, 0.0), 0);
   CHECK_EQUAL(variables.asking(2, wrong, 0.0), 4);
 }
 
 TEST(variables, of_two_that_ask_alike_the_one_with_an_alpha) {
+  TestRun test(1);
   // No epsilon: the scores of both are the same.
   const Stated stated{{1, -1, 1, -1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {0, 0, 1, 1}};
   const Variables variables(stated.rows(), stated.kernel_row, 2);
   const PNormHinge loss(1.0);
   const std::vector<double> high = {3, 3, 3, 3}, low = {-3, -3, -3, -3};
   for (const auto& decision : {high, low}) {
-    RowStates states(loss, stated.rows(), {0.5, 0.0, 0.0, 0.5});
+    RowStates states(loss, stated.rows(), {0.5, 0.0, 0.0, 0.5}, test.run);
     states.extremes(decision.data());
     CHECK_EQUAL(variables.asking(0, states, 0.0), 0);
     CHECK_EQUAL(variables.asking(1, states, 0.0), 3);

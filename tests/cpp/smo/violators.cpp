@@ -36,10 +36,11 @@ std::set<index_t> sorted(const RowStates& rows, std::size_t n, double middle, bo
 // The same object over rounds whose violations fall, jump and rise: what it remembers of the last
 // round must not matter.
 TEST(violators, the_worst_as_by_a_full_sort) {
+  TestRun test(1);
   const std::size_t n = 300;
   const PNormHinge loss(1.0);
   const SmallProblem problem(1.0, n, 1);
-  RowStates rows(loss, problem.rows(), problem.alpha);
+  RowStates rows(loss, problem.rows(), problem.alpha, test.run);
   Violators violators;
   const auto taken = [](index_t i) { return i % 7 == 0; };
   unsigned seed = 2;
@@ -59,10 +60,11 @@ TEST(violators, the_worst_as_by_a_full_sort) {
 }
 
 TEST(violators, some_are_a_random_choice_of_all) {
+  TestRun test(1);
   const std::size_t n = 200;
   const PNormHinge loss(2.0);
   const std::vector<double> y(n, 1.0), cost(n, 1.0), f(n, 0.0);
-  RowStates rows(loss, {y.data(), y.data(), cost.data()}, std::vector<double>(n, 0.0));
+  RowStates rows(loss, {y.data(), y.data(), cost.data()}, std::vector<double>(n, 0.0), test.run);
   rows.extremes(f.data());
   Violators violators;
   const auto odd = [](index_t i) { return i % 2 == 1; };

@@ -68,6 +68,19 @@ TEST(working_set_rounds, each_raises_the_dual) {
   check_rounds<float>(1.0, 70, true);
 }
 
+TEST(working_set_rounds, blocks_grow_until_they_hold_the_free_ones) {
+  Fixture<float> fixture(1.5, 1000, true);
+  auto rounds = fixture.rounds({fixture.problem.alpha, {}, {}});
+  for (int k = 0; k < 12; ++k) {
+    const index_t free = rounds.rows().free();
+    rounds.certify();
+    rounds.improve(k == 0);
+    if (4 * free <= 3 * 512) CHECK(rounds.block_size() <= 512);
+  }
+  CHECK(4 * rounds.rows().free() > 3 * 512);
+  CHECK(3 * rounds.block_size() >= 4 * rounds.rows().free());
+}
+
 TEST(working_set_rounds, start_from_known_decision_values) {
   Fixture<double> fixture(1.5, 3, true);
   auto rounds = fixture.rounds({fixture.problem.alpha, {}, {}});

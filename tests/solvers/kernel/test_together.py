@@ -37,6 +37,22 @@ def three_pairs(threads, cost=1.0):
     return problems, [np.zeros(2 * SIZE)] * 3, kernel
 
 
+def pairs_of_three_sizes(threads, cost):
+    """As ``three_pairs``, of 90, 150 and 180 rows: the shortest first."""
+    starts = [0, 30, 90, 210]
+    X = np.random.default_rng(1).normal(size=(starts[-1], 2))
+    kernel = TrainingKernel(
+        Kernel("rbf", 0.5 if np.isfinite(cost) else 50.0), X, starts, 1e7, threads=threads
+    )
+    problems = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        sizes = [starts[i + 1] - starts[i], starts[j + 1] - starts[j]]
+        y = np.repeat([1.0, -1.0], sizes)
+        costs = np.full(y.size, cost)
+        problems.append(KernelProblem(y, y, costs, PNormHinge(1.5), segments=[i, j]))
+    return problems, [np.zeros(problem.y.size) for problem in problems], kernel
+
+
 def solve(threads, on_round=None, *, in_order=False, budget=EXACT, cost=1.0):
     return solve_together(*three_pairs(threads, cost), budget, on_round, in_order=in_order)
 
@@ -55,6 +71,17 @@ def test_each_solution_is_that_of_its_problem(threads, in_order):
         decision = K[np.ix_(rows, rows)] @ (problem.y * one.alpha)
         assert one.decision == pytest.approx(decision, abs=1e-8)
         assert one.alpha == pytest.approx(alone[t].alpha, abs=1e-4)
+
+
+@pytest.mark.parametrize("cost", [1.0, np.inf])
+def test_the_longest_come_first_and_solutions_stay_in_order(cost):
+    alone, shared = (
+        solve_together(*pairs_of_three_sizes(threads, cost), EXACT, None, in_order=False)
+        for threads in (1, 2)
+    )
+    assert [one.alpha.size for one in shared] == [90, 150, 180]
+    for one, other in zip(alone, shared, strict=True):
+        assert one.alpha == pytest.approx(other.alpha, abs=1e-9)
 
 
 @pytest.mark.parametrize("cost", [1.0, np.inf])

@@ -1,5 +1,7 @@
 """Large kernel problems: rows left behind, and rounds among the rows that change."""
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from referee import check_certificate, judge, kernel_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from psvm import PSVC
+from psvm.solvers.ledger import phase_seconds
 
 GAMMA = 0.4
 
@@ -44,6 +47,29 @@ def test_rounds_in_a_part_reach_the_optimum(data, p):
     model = fit(X, y, p)
     assert 0 < largest_part(model) < y.size
     check_certificate(model, K, y, np.full(y.size, 30.0))
+
+
+@pytest.mark.parametrize("p", [1, 1.5])
+def test_the_phases_are_on_record(data, p):
+    """With all seconds of the solve; rounds within a part count, too."""
+    X, y, _ = data
+    began = time.perf_counter()
+    model = fit(X, y, p, n_jobs=1)
+    passed = time.perf_counter() - began
+    phases = phase_seconds(model.history_)
+    assert set(phases) == {"select", "gram", "steps", "apply", "certify", "outside"}
+    assert min(phases.values()) > 0.0
+    assert sum(phases.values()) < passed
+    assert phases["outside"] < 0.5 * passed
+
+
+@pytest.mark.parametrize("p", [1, 1.5])
+def test_threads_do_not_change_a_bit(data, p):
+    X, y, _ = data
+    one, two, three = (fit(X, y, p, n_jobs=threads) for threads in (1, 2, 3))
+    for other in (two, three):
+        assert np.array_equal(one.dual_coef_, other.dual_coef_)
+        assert np.array_equal(one.support_, other.support_)
 
 
 def test_the_part_is_of_no_importance_for_the_solution(data):

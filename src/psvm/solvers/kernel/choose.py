@@ -11,8 +11,12 @@
    order of rows: on the face of the optimum at once (``cpp/smo/face.hpp``), or by proximal Newton
    (the Newton loop of the linear solvers) where there is no such short cut. A linear kernel with
    few features goes to it at any size: its systems have one unknown per feature. So do other
-   problems when pair steps stall (large C on an ill-conditioned kernel).
-5. With few features, pair steps come first only for small sets and for pairs of several classes,
+   problems of so few rows that their matrix has room when pair steps stall, or take longer than it
+   would (large C on an ill-conditioned kernel).
+5. For p >= 2 and so few rows that their matrix has room, Newton's method on slacks takes over from
+   pair steps that have not ended soon (``cpp/smo/slack_newton.hpp``): the curvatures of losses at
+   their slacks span many orders there, and pair steps, which see two rows at a time, take millions.
+6. With few features, pair steps come first only for small sets and for pairs of several classes,
    which are mostly easy (digits 25 to 150 times faster, letter 2 to 20 times), and only so many of
    them as Newton takes time.
 
@@ -41,6 +45,7 @@ from psvm.rows.sizes import FEW_STEPS, RESCUE, SMALL
 from psvm.solvers.blas_threads import one_blas_thread
 from psvm.solvers.kernel.candidate import Candidate
 from psvm.solvers.kernel.newton import Features, factor_of, features_of, solve_proximal_newton
+from psvm.solvers.kernel.whole import solve_slack_newton
 from psvm.solvers.kernel.working_set import solve_working_set
 from psvm.solvers.ledger import Ledger, OutOfTime, Solution, Status
 
@@ -51,6 +56,15 @@ Array = npt.NDArray[np.float64]
 _FEW_ROUNDS, _MOST_ROUNDS = 5, 100_000
 # Shares of the effort left that the first pair steps and Newton may take where rows are few.
 _FIRST_SHARE, _NEWTON_SHARE = 0.4, 0.8
+# Pair steps per row before Newton's method on slacks: where C is not large they have ended by then,
+# and else they are a good start (4,000 rows with outliers, p = 6, C = 1 and 100: 1.5 and 3.2 s; 5.5
+# and 4.9 after 10 of them, 45 and more by pair steps alone).
+_FIRST_STEPS = 100
+# Pair steps per row before proximal Newton, where it has room: they take as long as it would. (Most
+# problems end before; magic04, 4,000 rows, C = 1e4: 0.9 to 1.6 s at p = 1, 0.9 s at p = 1.5, 3 s if
+# Newton comes after 100. Raw columns, poly: 3,461 rows, p = 1.0001 from 143 to 9 s; 2,664 rows,
+# p = 1.25 from 193 to 2 s.)
+_MOST_STEPS = 640
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
@@ -91,7 +105,7 @@ def solve_kernel(
             alpha,
             float32,
             rounds=_FEW_ROUNDS if small else -1,
-            steps=FEW_STEPS * problem.n_kernel_rows if few_features else -1,
+            steps=solve.first_steps,
             impatient=problem.n_variables <= RESCUE,
             share=_FIRST_SHARE,
         )
@@ -99,6 +113,8 @@ def solve_kernel(
         best = solve.refined(best)
     if solve.over(best):
         return solve.closed(best)
+    if solve.suits_slack_newton and best.certificate.gap > tol:
+        best = solve.slack_newton(best)
     stuck = best.certificate.gap > tol and best.status is Status.STALLED
     stuck = stuck and problem.n_variables <= RESCUE
     if small or stuck or (few_features and best.certificate.gap > tol):
@@ -127,6 +143,32 @@ class _KernelSolve:
             return False
         n, d = self.problem.n_kernel_rows, self.kernel.X.shape[1]
         return d < n and n * float(d) ** 2 <= _FEW_OPERATIONS
+
+    @property
+    def suits_slack_newton(self) -> bool:
+        """Whether Newton's method on slacks is there to end what pair steps would take long for."""
+        problem, kernel = self.problem, self.kernel
+        return (
+            problem.loss.p >= 2.0
+            and not self.few_features  # of which w is the better unknown
+            and kernel.size > SMALL
+            and problem.n_variables <= RESCUE
+            and kernel.kernel.definite
+            and kernel.has_entries
+            and not problem.hard_margin
+            and problem.balance == 0.0
+        )
+
+    @property
+    def first_steps(self) -> int:
+        """Pair steps before another solver has a try; negative for as many as it takes."""
+        if self.few_features:
+            return FEW_STEPS * self.problem.n_kernel_rows
+        if self.suits_slack_newton:
+            return _FIRST_STEPS * self.problem.n_kernel_rows
+        if self.problem.n_variables <= RESCUE and self.kernel.kernel.definite:
+            return _MOST_STEPS * self.problem.n_kernel_rows
+        return -1
 
     @property
     def newton_first(self) -> bool:
@@ -218,6 +260,19 @@ class _KernelSolve:
             )
         polished = self.certified(found)
         return polished if polished.certificate.gap <= best.certificate.gap else best
+
+    def slack_newton(self, best: Solution) -> Solution:
+        """By Newton's method on slacks, or ``best`` where that is better."""
+        found = self.certified(
+            solve_slack_newton(
+                self.problem,
+                self.kernel,
+                best.alpha,
+                self.ledger.stage("slack_newton", tol=0.99 * self.ledger.budget.tol),
+                threads=self.threads,
+            )
+        )
+        return found if found.certificate.gap <= best.certificate.gap else best
 
     def features(self) -> Features:
         """The rows among which Newton's method looks for w."""

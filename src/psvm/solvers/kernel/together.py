@@ -66,16 +66,23 @@ class _Solve:
         """The solutions of the problems of these numbers, each by the solvers it takes."""
         workers = min(self.kernel.threads, len(left))
         alone = workers <= 1 or in_order
+        # The longest first, so that no thread is left with one when the others have ended.
+        order = list(left)
+        if not alone:
+            order.sort(key=lambda t: -self.problems[t].n_variables)
 
         def solve(place: int) -> Solution:
             threads = self.kernel.threads if alone else 1
             # A hard problem may take twice as much as if all of those left were hard.
-            share = min(1.0, 2.0 * (1 if alone else workers) / (len(left) - place))
-            return self.one(left[place], share, threads)
+            share = min(1.0, 2.0 * (1 if alone else workers) / (len(order) - place))
+            return self.one(order[place], share, threads)
 
         if alone:
-            return [solve(place) for place in range(len(left))]
-        return self._in_threads(solve, len(left), workers)
+            found = [solve(place) for place in range(len(order))]
+        else:
+            found = self._in_threads(solve, len(order), workers)
+        solutions = dict(zip(order, found, strict=True))
+        return [solutions[t] for t in left]
 
     def one(self, t: int, share: float, threads: int) -> Solution:
         """The solution of one problem, which may take a share of the effort left."""

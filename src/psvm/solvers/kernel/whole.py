@@ -20,7 +20,8 @@ from psvm.mathematics.problem import KernelProblem
 from psvm.mathematics.rounding import power_error
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.rows.sizes import FEW_STEPS, SMALL, WHOLE
-from psvm.solvers.ledger import Budget, Record, Solution, Status
+from psvm.solvers.kernel.candidate import Candidate
+from psvm.solvers.ledger import Budget, Record, Solution, Stage, Status
 
 Array = npt.NDArray[np.float64]
 OnRound = Callable[[int, Record], bool]
@@ -78,27 +79,17 @@ def solve_whole(
     if _is_thin(kernel, max(widths)):
         steps = int(np.clip(_THIN_STEPS / float(max(widths)) ** 2, FEW_STEPS, _MOST_STEPS))
     effort = budget.max_effort
-    found = _core.solve_whole_problems(
-        kernel.computed64,
-        np.array([problem.segments for problem in problems], dtype=np.int64),
-        y=_joined([problem.y for problem in problems]),
-        target=_joined([problem.target for problem in problems]),
-        cost=_joined([problem.cost for problem in problems]),
-        alpha=_joined(starts),
-        kernel_row=_kernel_rows(problems),
-        sizes=sizes,
-        p=shared.loss.p,
-        fit_intercept=shared.fit_intercept,
+    found = _called(
+        problems,
+        starts,
+        kernel,
         tol=budget.tol,
         polish=small,
-        doubtful=small and not definite,
+        doubtful=not definite,
         max_steps=steps,
         max_iter=budget.max_iter,
         max_effort=None if effort is None else max(effort - budget.effort, 0.0),
         max_time=budget.seconds_left,
-        power_error=power_error(shared.loss.p),
-        error_of_unit=kernel.errors.of_unit,
-        largest_entry=kernel.errors.most,
         on_round=None if on_round is None else _told(on_round, shared.loss.p),
         threads=kernel.threads if sum(width**2 for width in widths) > _MANY_ENTRIES else 1,
         cancel=cancel,
@@ -107,6 +98,62 @@ def solve_whole(
     if not definite and not small and kernel.kernel.of_features:
         indefinite[:] = True  # not looked at, but nearly always so
     return _unpacked(shared, found, sizes, indefinite, budget)
+
+
+def solve_slack_newton(
+    problem: KernelProblem, kernel: TrainingKernel, alpha: Array, stage: Stage, *, threads: int
+) -> Candidate:
+    """Newton's method on slacks (``cpp/smo/slack_newton.hpp``) to the tol of a stage.
+
+    For p >= 2, a positive semidefinite kernel, finite costs and a balance of 0. The status is
+    STALLED where that is not reached.
+    """
+    heard = stage.listener
+    found = _called(
+        [problem],
+        [alpha],
+        kernel,
+        tol=stage.tol,
+        polish=False,
+        doubtful=False,
+        max_steps=0,
+        max_iter=stage.max_iter,
+        max_effort=stage.max_effort,
+        max_time=stage.max_time,
+        on_round=None if heard is None else lambda _, __, record: bool(heard(record)),
+        threads=threads,
+        cancel=stage.ledger.cancel,
+    )
+    stage.take(found["histories"][0])
+    return Candidate(
+        alpha=found["alpha"],
+        decision=found["decision"],
+        status=Status.CONVERGED if found["gap"][0] <= stage.tol else Status.STALLED,
+    )
+
+
+def _called(
+    problems: Sequence[KernelProblem], starts: Sequence[Array], kernel: TrainingKernel, **goal: Any
+) -> dict[str, Any]:
+    """What C++ makes of the problems."""
+    shared = problems[0]
+    found: dict[str, Any] = _core.solve_whole_problems(
+        kernel.computed64,
+        np.array([problem.segments for problem in problems], dtype=np.int64),
+        y=_joined([problem.y for problem in problems]),
+        target=_joined([problem.target for problem in problems]),
+        cost=_joined([problem.cost for problem in problems]),
+        alpha=_joined(starts),
+        kernel_row=_kernel_rows(problems),
+        sizes=np.array([problem.y.size for problem in problems], dtype=np.int64),
+        p=shared.loss.p,
+        fit_intercept=shared.fit_intercept,
+        power_error=power_error(shared.loss.p),
+        error_of_unit=kernel.errors.of_unit,
+        largest_entry=kernel.errors.most,
+        **goal,
+    )
+    return found
 
 
 def _unpacked(

@@ -66,7 +66,7 @@ def solve_working_set(
         threads=threads,
         cancel=stage.ledger.cancel,
     )
-    stage.take(outcome["history"])
+    stage.take(outcome["history"], outcome["phases"])
     return Candidate(
         alpha=outcome["alpha"],
         decision=problem.of_rows(outcome["decision"]),
