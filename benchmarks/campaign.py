@@ -26,6 +26,9 @@ STAGES = {
     # Other ways to solve any p, where they are possible at all.
     "small": "--name kernel_small --cases small --p 1 1.25 1.5 2 3"
     " --rivals psvm sklearn torchkm clarabel psmo",
+    # Large real tables, with trees for orientation; a file of their own.
+    "real": "--name kernel_real --cases real --C 1 --p 1 1.5 --give-up-after 12 --time-limit 40"
+    " --rivals psvm psvm-f32 psvm-1-thread intelex intelex-f32 libsvm lightgbm",
     # For a night.
     "rest": "--C 0.1 1 10 100 --gamma-factors 1 10 --p 1 1.25 1.5 2 3 --give-up-after 20"
     " --rivals psvm psvm-f32 intelex intelex-f32 sklearn libsvm",

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from benchmarks.cases import Data
 from benchmarks.contender import Contender, judge_together
+from benchmarks.kernel_duels import OTHER_MODELS
 from benchmarks.linear_report import CLOSE
 from benchmarks.nursery import Nursery
 from benchmarks.rivals import LADDERS, RIVALS
@@ -118,7 +119,11 @@ def limit_of(
         for row in known
         if row["rival"] == OURS and row["p"] == contender.task.p and "turns" in row
     ]
-    if options.give_up_after is None or not first_turns or not is_rival(contender.task.rival):
+    name = contender.task.rival
+    decided = (
+        is_rival(name) and name not in OTHER_MODELS
+    )  # of these the time is all there is to know
+    if options.give_up_after is None or not first_turns or not decided:
         return float(options.time_limit)
     patience = options.give_up_after * first_turns[0]
     return float(min(options.time_limit, max(LEAST_LIMIT, patience)))

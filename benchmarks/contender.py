@@ -98,6 +98,7 @@ class Contender:
             "C": task.C,
             "rival": task.rival,
             "p": task.p,
+            "threads": task.threads,
             "status": self.status,
         }
         if task.gamma is not None:

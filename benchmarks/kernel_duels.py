@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.tables import OURS, Record, ratio
 
 ALLOWED_EXCESS = 1e-4  # a ratio counts if our objective is at most this much above theirs
+OTHER_MODELS = ("lightgbm", "control")  # that have no objective: nothing to compare times at
 TWINS = {"intelex-f32": "psvm-f32"}  # rivals whose input is that of another psvm
 
 Key = tuple[Any, ...]
@@ -81,7 +82,8 @@ def duels(records: Iterable[Record]) -> Iterator[Duel]:
     rows = list(records)
     judged = {(row["rival"], problem_of(row)): row for row in rows if "primal" in row}
     for row in rows:
-        if row["rival"].startswith(OURS) or not ("primal" in row or "time_limit" in row):
+        ended = "primal" in row or "time_limit" in row
+        if row["rival"].startswith(OURS) or row["rival"] in OTHER_MODELS or not ended:
             continue
         problem = problem_of(row)
         usual = judged.get((OURS, problem))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.kernel_duels import Duel, duels, problem_of
 from benchmarks.kernel_targets import over_floor, target_lines, targets
+from benchmarks.kernel_threads import thread_lines
 from benchmarks.tables import OURS, Record, geometric_mean, name_of, ratio, table, times
 
 
@@ -94,6 +95,26 @@ def exponent_lines(records: list[Record]) -> list[str]:
     return table(header, means + rows) if rows else []
 
 
+def other_model_lines(records: list[Record]) -> list[str]:
+    """Seconds, memory and accuracy on held-out rows where models of another kind took part."""
+    done = [row for row in records if "fit_seconds" in row and row["rival"] != "control"]
+    with_others = {problem_of(row) for row in done if "primal" not in row}
+    rows = [
+        [
+            f"{name_of(row)} ({row['n_train']} x {row['n_features']})",
+            row["rival"],
+            f"{row['fit_seconds']:.3g}",
+            f"{row['predict_seconds']:.3g}",
+            f"{row['memory_mb']:.0f}",
+            f"{row['accuracy']:.4f}",
+        ]
+        for row in done
+        if problem_of(row) in with_others
+    ]
+    header = ["problem (training rows)", "library", "fit s", "predict s", "fit MB", "test acc."]
+    return table(header, rows) if rows else []
+
+
 def record_lines(records: list[Record]) -> list[str]:
     """Everything that was measured."""
     rows = []
@@ -133,6 +154,10 @@ def lines(records: list[Record]) -> list[str]:
         text += ["## Problem by problem", "", *duel_lines(all_duels)]
     if exponents := exponent_lines(records):
         text += ["## Other exponents", "", *exponents]
+    if shares := thread_lines(records):
+        text += ["## Threads and entries", "", *shares]
+    if others := other_model_lines(records):
+        text += ["## Beside other models", "", *others]
     text += ["## All measurements", "", *record_lines(records)]
     return [
         *text,

@@ -49,14 +49,20 @@ SUITES: dict[str, Suite] = {
         Cs=[1.0],
         time_limit=600.0,
         name="latest",
-        left_out=("torchkm", "clarabel", "psmo", "psvm-100MB", "psvm-400MB", "psvm-1600MB"),
+        left_out=(
+            *("psvm-1-thread", "torchkm", "clarabel", "psmo", "lightgbm"),
+            *("psvm-100MB", "psvm-400MB", "psvm-1600MB"),
+        ),
         give_up_after=40.0,
         quick={
             "cases": ["magic04", "satimage"],
             "max_rows": 4000,
             "repeats": 2,
             "ps": [1.0, 1.5, 2.0],
-            "rivals": ["psvm", "psvm-f32", "intelex", "intelex-f32", "sklearn", "control"],
+            "rivals": [
+                *("psvm", "psvm-f32", "psvm-1-thread"),
+                *("intelex", "intelex-f32", "sklearn", "control"),
+            ],
             "name": "quick",
         },
     ),

@@ -61,7 +61,8 @@ class Measurement:
     ``conversion_seconds`` is that part of ``fit_seconds`` in which the library's Python package
     turns arrays into its own form. ``memory_mb`` is the peak of fit above the state just before it;
     ``accuracy`` is that of the library's own predictions of the test rows. ``floor_seconds`` is
-    None where no floor is measured.
+    None where no floor is measured. ``kernel_entries`` are those that the fit computed, where the
+    library counts them.
     """
 
     fit_seconds: float
@@ -72,6 +73,7 @@ class Measurement:
     peak_mb: float
     accuracy: float
     floor_seconds: float | None = None
+    kernel_entries: int | None = None
 
 
 def measure(task: Task) -> Measurement:
@@ -82,12 +84,15 @@ def measure(task: Task) -> Measurement:
     test = rival.prepare(data.X_test)
     warm_up(rival, data, task.setting)
 
+    count = getattr(rival, "entries_computed", None)
+    counted = count() if count else 0
     before = reset_memory_peak()
     start, start_cpu = time.perf_counter(), time.process_time()
     with end_process_after(task.time_limit):
         model = rival.fit(train, data.y_train, task.setting)
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     peak = memory_peak()
+    entries = count() - counted if count else None
     start_predict = time.perf_counter()
     predicted = np.asarray(rival.predict(model, test))
     seconds = time.perf_counter() - start_predict
@@ -108,6 +113,7 @@ def measure(task: Task) -> Measurement:
         peak_mb=peak,
         accuracy=float(np.mean(predicted == data.y_test)),
         floor_seconds=floor,
+        kernel_entries=entries,
     )
 
 

@@ -14,6 +14,7 @@ from benchmarks.rivals.intelex_svc import IntelexSVC
 from benchmarks.rivals.interface import Rival, Setting
 from benchmarks.rivals.liblinear_official import LiblinearOfficial
 from benchmarks.rivals.libsvm_official import LibsvmOfficial
+from benchmarks.rivals.lightgbm_trees import LightGBMTrees
 from benchmarks.rivals.nystroem import NystroemPSVC
 from benchmarks.rivals.paper_psmo import PaperSMO
 from benchmarks.rivals.psvm_linear import PsvmLinear
@@ -31,6 +32,7 @@ CACHE_SIZES = (100, 400, 1600)  # megabytes, for the growth of memory
 KERNEL: tuple[Rival, ...] = (
     PsvmSVC("psvm", "float64"),
     PsvmSVC("psvm-f32", "float32"),
+    PsvmSVC("psvm-1-thread", "float64", threads=1),
     IntelexSVC("intelex", "float64"),
     IntelexSVC("intelex-f32", "float32"),
     SklearnSVC(),
@@ -39,6 +41,7 @@ KERNEL: tuple[Rival, ...] = (
     ClarabelSVM(),
     PaperSMO(),
     *(PsvmSVC(f"psvm-{size}MB", "float64", cache_size=float(size)) for size in CACHE_SIZES),
+    LightGBMTrees(),
     Control(),
 )
 

@@ -1,4 +1,4 @@
-"""psvm's PSVC at its defaults, with float64 or float32 input."""
+"""psvm's PSVC at its defaults, with float64 or float32 input, on all threads or fewer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from benchmarks.rivals.sklearn_svc import from_svc
 
 @dataclass(frozen=True)
 class PsvmSVC:
-    """``psvm.PSVC(kernel="rbf")``; ``tol`` is the relative duality gap to reach."""
+    """``psvm.PSVC(kernel="rbf")``; ``tol`` is the relative duality gap to reach.
+
+    ``threads`` are those of a fit, on the CPUs of the run; None: as many.
+    """
 
     name: str
     dtype: str
     tol: float = 1e-4
     cache_size: float | None = None
+    threads: int | None = None
     package: str = "psvm"
     has_floor: bool = True  # see benchmarks.floor
 
@@ -41,7 +45,7 @@ class PsvmSVC:
             gamma=setting.gamma,
             tol=self.tol,
             cache_size=self.cache_size,
-            n_jobs=setting.threads,
+            n_jobs=self.threads or setting.threads,
         )
         return svc.fit(data, y)
 
@@ -52,3 +56,9 @@ class PsvmSVC:
     def export(self, model: Any) -> DualModel:
         """The fitted attributes."""
         return from_svc(model)
+
+    def entries_computed(self) -> int:
+        """Kernel entries that this process has computed from features so far."""
+        from psvm import _core
+
+        return _core.entries_computed()

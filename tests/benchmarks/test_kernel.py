@@ -17,11 +17,12 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import campaign, competition, growth, kernel_report, row_kernels, run
-from benchmarks.cases import Data, check_present
+from benchmarks import campaign, cases, competition, growth, kernel_report, row_kernels, run
+from benchmarks.cases import Case, Data, check_present
 from benchmarks.floor import floor_seconds, merged_support, needed_parts
 from benchmarks.kernel_duels import duels
 from benchmarks.kernel_targets import target_lines, targets
+from benchmarks.kernel_threads import amdahl, serial_share, thread_lines
 from benchmarks.objective import DualModel, best_intercept, judge
 from benchmarks.rivals import RIVALS, Setting
 
@@ -215,6 +216,7 @@ def test_a_rival_has_a_multiple_of_our_time(ours, give_up_after, expected):
     group = [other_p, contender("psvm", ours), contender("psvm-f32", 1e-9), rival]
     assert competition.limit_of(rival, group, options) == expected
     assert competition.limit_of(group[2], group, options) == 600.0  # psvm has all the time
+    assert competition.limit_of(contender("lightgbm"), group, options) == 600.0  # another model
     known = [record("psvm", ours)]  # from an earlier run
     assert competition.limit_of(rival, [rival], options, known) == expected
 
@@ -256,7 +258,8 @@ def test_stages_of_the_campaign_are_commands_that_parse(monkeypatch):
     assert all(options.resume and options.threads == 1 for options in asked_for)
     small = asked_for[list(campaign.STAGES).index("small")]
     assert small.name == "kernel_small"
-    assert {options.name for options in asked_for} == {"kernel", "kernel_small"}
+    names = {options.name for options in asked_for}
+    assert names == {"kernel", "kernel_small", "kernel_real"}
 
 
 # --- targets and report --------------------------------------------------------------------------
@@ -368,6 +371,75 @@ def test_the_page_names_where_psvm_is_not_faster():
     assert "Nowhere in these measurements" in "\n".join(kernel_report.lines(faster))
 
 
+# --- threads, entries, other models --------------------------------------------------------------
+
+
+def test_the_serial_share_is_that_of_amdahls_law():
+    for share in (0.0, 0.25, 0.6, 1.0):
+        assert serial_share(amdahl(share, 2), 2) == pytest.approx(share)
+    assert amdahl(0.25, 8) == pytest.approx(1.0 / (0.25 + 0.75 / 8))
+    assert serial_share(2.2, 2) == 0.0  # caches of two cores: no less than nothing is serial
+    assert serial_share(0.7, 2) is None
+    slower = [record("psvm", 2.0) | {"threads": 2}, record("psvm-1-thread", 1.5)]
+    assert thread_lines(slower)[3] == "| a, C=1, p=1 | 2 | 1.5 | 0.75x | none |  |  |  |  |"
+
+
+def test_the_page_tells_what_threads_gain_and_how_many_entries_are_computed():
+    two = record("psvm", 1.0) | {"threads": 2, "kernel_entries": 1250}  # 100 rows, 5 vectors
+    one = record("psvm-1-thread", 1.6) | {"threads": 2}
+    alone = record("psvm", 3.0, C=2.0) | {"threads": 2, "kernel_entries": 2000}
+    text = thread_lines([two, one, alone, record("intelex", 9.0)])
+    assert text[3].startswith("| a, C=1, p=1 | 1 | 1.6 | 1.60x | 25% | 2.9x | 3.4x | 3.7x | 2.50 |")
+    assert text[4] == "| a, C=2, p=1 | 3 |  |  |  |  |  |  | 4.00 |"
+    assert text[2].endswith("| 3.16 |")  # of 2.5 and 4
+    assert thread_lines([record("psvm", 1.0), one]) == []  # of a file from before
+
+
+def test_models_of_another_kind_are_shown_beside_and_are_nobodys_rivals():
+    trees = record("lightgbm", 0.1) | {"accuracy": 0.95, "memory_mb": 7.0}
+    for field in ("primal", "primal_best", "dual", "gap", "train_accuracy"):
+        del trees[field]
+    rows = [record("psvm", 1.0), record("intelex", 9.0), trees, record("psvm", 2.0, C=2.0)]
+    text = "\n".join(kernel_report.lines(rows))
+    part = text.split("## Beside other models")[1].split("##")[0]
+    assert "| lightgbm | 0.1 | 1 | 7 | 0.9500 |" in part
+    assert "C=2" not in part
+    assert "## Beside" not in "\n".join(kernel_report.lines(rows[:2]))
+    late = {**stored("lightgbm", 1.0), "status": "over 5 s", "time_limit": 5.0}
+    assert [duel.theirs["rival"] for duel in duels([*rows, late])] == ["intelex"]
+
+
+@pytest.mark.parametrize("categories", [3, 60])
+def test_tables_become_numbers_by_what_the_training_rows_have(tmp_path, monkeypatch, categories):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "number": np.where(rng.random(500) < 0.1, np.nan, rng.normal(3.0, 2.0, 500)),
+            "text": [f"t{code}" for code in rng.integers(categories, size=500)],
+            "target": rng.choice(["no", "yes"], 500),
+        }
+    )
+    (tmp_path / "study").mkdir()
+    frame.to_parquet(tmp_path / "study" / "made.parquet")
+    monkeypatch.setenv("PSVM_BENCH_DATA", str(tmp_path))
+    monkeypatch.setitem(cases.CASES, "made", Case("made", n_train=300, table=True))
+    check_present("made")
+    data = cases.load("made")
+    assert sp.issparse(data.X_train) == (categories > 3)  # 2 of 31 columns, or 2 of 4
+    X = data.X_train.toarray() if sp.issparse(data.X_train) else data.X_train
+    assert X.shape == (300, 4 if categories == 3 else 31)  # the rarest categories are one
+    assert data.X_test.shape == (100, X.shape[1])
+    assert abs(X[:, 0].mean()) < 1e-12
+    assert X[:, 0].std() == pytest.approx(1.0)
+    assert (X[:, 1:].sum(axis=1) == 1.0).all()
+    assert set(np.unique(data.y_train)) == {0, 1}
+    monkeypatch.setitem(cases.CASES, "absent", Case("absent", table=True))
+    with pytest.raises(FileNotFoundError, match=r"absent\.parquet"):
+        check_present("absent")
+
+
 # --- growth --------------------------------------------------------------------------------------
 
 
@@ -402,6 +474,8 @@ def test_a_run_leaves_records_page_and_picture_and_can_be_resumed(tmp_path, monk
     assert list(rows) == [("psvm", 1), ("psvm", 1.5), ("sklearn", 1), ("control", 1)]
     assert all(row["status"] == "ok" for row in rows.values())
     assert rows["psvm", 1.0]["floor_seconds"] > 0.0
+    assert rows["psvm", 1.0]["kernel_entries"] > 0
+    assert rows["psvm", 1.0]["threads"] == 1
     assert "floor_seconds" not in rows["sklearn", 1.0]
     assert rows["psvm", 1.5]["gap"] < 2e-4
     assert rows["psvm", 1.0]["accuracy"] == pytest.approx(
