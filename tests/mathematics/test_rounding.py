@@ -173,6 +173,17 @@ def test_where_rounding_may_be_all_there_is_nothing_is_proved():
     assert with_rounding(hopeless, Rounding(0.0, 0.0)) is hopeless
 
 
+def test_a_repair_of_tiny_alpha_among_rows_of_no_finite_length_proves_nothing():
+    """0 times infinity, and no warning of it."""
+    y = np.array([1.0, -1.0])
+    rows = DualRows(y, y, np.ones(2), PNormHinge(1.5))
+    alpha = np.full(2, 1e-200)
+    proof = certify(rows, alpha, np.zeros(2))
+    rounding = rounding_of(rows, alpha, np.zeros(2), proof, np.zeros(2), np.inf)
+    assert not np.isfinite(rounding.difference)
+    assert with_rounding(proof, rounding).gap == 1.0
+
+
 @pytest.mark.parametrize("p", [1.0, 1.001, 1.5, 2.0, 2.3, 7.0])
 def test_powers_are_as_exact_as_they_say(p):
     rng = np.random.default_rng(0)

@@ -169,7 +169,7 @@ def _repair(rows: DualRows, alpha: Array, short: Array, share_lost: float, large
     lighter = min(float(alpha[own].sum()), float(alpha[~own].sum()))
     if not lighter > missed:
         return np.inf
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         mean = float(np.sum(alpha * np.abs(short))) / lighter
         return float(2.0 * (missed * mean + np.square(missed) * largest))
 
