@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bind/bind.hpp"
+#include "loss/exact_intercept.hpp"
 #include "smo/whole_problems.hpp"
 
 using namespace nanobind::literals;
@@ -30,6 +31,20 @@ auto rounding(std::size_t count, double cost, double alpha, double excess, doubl
   const Rounding found = rounding_of_sums(sums, p, fit_intercept, balance,
                                           {power_error.first, power_error.second}, error, largest);
   return nb::make_tuple(found.difference, found.primal);
+}
+
+double best_intercept(const Vector<double>& y, const Vector<double>& target,
+                      const Vector<double>& decision, const Vector<double>& cost, double p,
+                      double balance, std::optional<double> near) {
+  const std::size_t n = y.shape(0);
+  if (target.shape(0) != n || decision.shape(0) != n || cost.shape(0) != n)
+    throw nb::value_error("y, target, decision and cost must have one value per row");
+  nb::gil_scoped_release release;
+  std::vector<ThresholdRow> rows;
+  rows.reserve(n);
+  for (std::size_t i = 0; i < n; ++i)
+    rows.push_back({target.data()[i] - decision.data()[i], cost.data()[i], y.data()[i]});
+  return exact_intercept(PNormHinge(p), std::move(rows), balance, near);
 }
 
 // One array of a member of all outcomes.
@@ -132,6 +147,8 @@ void bind_whole_problems(nb::module_& m) {
   m.def("rounding_of_sums", &rounding, nb::kw_only(), "count"_a, "cost"_a, "alpha"_a, "excess"_a,
         "largest_target"_a, "certificate"_a, "p"_a, "fit_intercept"_a, "balance"_a, "power_error"_a,
         "error"_a, "largest"_a);
+  m.def("best_intercept", &best_intercept, "y"_a, "target"_a, "decision"_a, "cost"_a, nb::kw_only(),
+        "p"_a, "balance"_a = 0.0, "near"_a.none() = nb::none());
   m.def("solve_whole_problems", &solve, "kernel"_a, "segments"_a, nb::kw_only(), "y"_a, "target"_a,
         "cost"_a, "alpha"_a, "kernel_row"_a.none(), "sizes"_a, "p"_a, "fit_intercept"_a, "tol"_a,
         "polish"_a, "doubtful"_a, "max_steps"_a = -1, "max_iter"_a = -1,

@@ -267,6 +267,16 @@ def solve_working_set(
     threads: int = 1,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def best_intercept(
+    y: Array,
+    target: Array,
+    decision: Array,
+    cost: Array,
+    *,
+    p: float,
+    balance: float = 0.0,
+    near: float | None = None,
+) -> float: ...
 def rounding_of_sums(
     *,
     count: int,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
+from psvm import _core
 from psvm.mathematics.cached import cached_property
 from psvm.mathematics.loss import PNormHinge
 
@@ -20,7 +20,6 @@ Array = npt.NDArray[np.float64]
 
 # Share of the data's radius below which a hard margin is taken for none: rounding makes some.
 NARROWEST_MARGIN = 1e-6
-_EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -136,75 +135,19 @@ class Certificate:
 def best_intercept(rows: DualRows, decision: Array, near: float | None = None) -> float:
     """Minimise ``sum_i cost_i max(0, y_i (t_i - decision_i - b))^p + balance b`` over b.
 
-    The derivative is increasing in b; without a balance its root is bracketed by the row-wise
-    thresholds ``t_i - decision_i``. It is found to machine precision. Where the minimisers form an
-    interval (p = 1, or separable data), its midpoint is returned, so that the answer does not
-    depend on the order of rows. With a guess ``near`` the minimiser it takes half the time.
+    To machine precision (``cpp/loss/exact_intercept.hpp``). Where the minimisers form an interval
+    (p = 1, or separable data), its midpoint is returned, so that the answer does not depend on the
+    order of rows. A guess ``near`` the minimiser saves steps.
     """
-    y, cost, p, balance = rows.y, rows.cost, rows.loss.p, rows.balance
-    threshold = rows.target - decision
-    positive = y > 0
-    if p == 1.0 and not rows.hard_margin:
-        return _hinge_intercept(rows, threshold)
-    # A positive row costs for b below its threshold, a negative row for b above. All rows of one
-    # class stop costing outside [min over negatives, max over positives].
-    low = float(threshold[~positive].min(initial=np.inf))
-    high = float(threshold[positive].max(initial=-np.inf))
-    if balance != 0.0:
-        # Where no row costs, the balance pulls b to the edge; else the root may lie further out.
-        edge = high if balance > 0.0 else low
-        if rows.hard_margin:
-            return edge
-        low, high = min(low, edge), max(high, edge)
-    elif rows.hard_margin or low >= high:
-        return 0.5 * (low + high)
-
-    def slope(b: float) -> float:
-        # Up to a positive factor, so that no power overflows.
-        xi = np.maximum(y * (threshold - b), 0.0)
-        largest = max(float(xi.max()), _TINY)
-        falling = dot(y * cost, (xi / largest) ** (p - 1.0))
-        if balance == 0.0:
-            return -falling
-        with np.errstate(over="ignore"):
-            return balance / max(p * float(np.power(largest, p - 1.0)), _TINY) - falling
-
-    step = 1.0 + high - low
-    while balance > 0.0 and slope(low) > 0.0 and np.isfinite(low):
-        low, step = low - step, 2.0 * step
-    while balance < 0.0 and slope(high) < 0.0 and np.isfinite(high):
-        high, step = high + step, 2.0 * step
-    about = 1e-4 * (high - low)
-    if near is not None and slope(near - about) < 0.0 < slope(near + about):
-        low, high = near - about, near + about
-    elif slope(low) >= 0.0:
-        return low
-    elif slope(high) <= 0.0:
-        return high
-    # Brent's method, to the last bits; near p = 1 the slope is almost a step, and halving is safer.
-    precision = _EPS * max(abs(low), abs(high))
-    root, found = brentq(
-        slope, low, high, xtol=precision, rtol=4.0 * _EPS, full_output=True, disp=False
+    return _core.best_intercept(
+        rows.y,
+        rows.target,
+        np.ascontiguousarray(decision),
+        rows.cost,
+        p=rows.loss.p,
+        balance=rows.balance,
+        near=near,
     )
-    if found.converged:
-        return float(root)
-    while high - low > precision and low < 0.5 * (low + high) < high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
-    return 0.5 * (low + high)
-
-
-def _hinge_intercept(rows: DualRows, threshold: Array) -> float:
-    """Midpoint of the minimisers at p = 1, where the derivative is a step function of b."""
-    cost, order = rows.cost, np.argsort(threshold, kind="stable")
-    # Below every threshold each positive row pulls with its cost; passing any threshold, positive
-    # or negative, raises the slope by the cost of its row.
-    slope = rows.balance - float(cost[rows.y > 0].sum()) + np.cumsum(cost[order])
-    flat = 1e-12 * float(cost.sum())
-    first = int(np.searchsorted(slope, -flat, side="left"))  # slope >= 0 from here on
-    last = int(np.searchsorted(slope, flat, side="right"))  # slope > 0 from here on
-    first, last = min(first, threshold.size - 1), min(last, threshold.size - 1)
-    return 0.5 * float(threshold[order[first]] + threshold[order[last]])
 
 
 def certify(
