@@ -50,7 +50,13 @@ ROOMS = {
 MODULES = {
     "mathematics/loss": set(),
     "mathematics/cached": set(),
-    "mathematics/certificate": {"mathematics/cached", "mathematics/loss"},
+    # Any intercept gives a primal that bounds, so that it may come from anywhere.
+    "mathematics/intercept": {"_core"},
+    "mathematics/certificate": {
+        "mathematics/cached",
+        "mathematics/intercept",
+        "mathematics/loss",
+    },
     "mathematics/problem": {
         "mathematics/cached",
         "mathematics/certificate",

@@ -66,9 +66,7 @@ double newton_intercept(const SlopeOf& slope, Bracket bracket, double start, Nea
     const auto [first, second] = slope(b);
     (first < 0.0 ? low : high) = b;
     const double move = second > 0.0 ? -first / second : infinity;
-    if (first == 0.0 || std::abs(move) <= near.b || std::abs(first * move) <= near.loss ||
-        high - low <= near.b)
-      return b;
+    if (first == 0.0 || std::abs(move) <= near.b || std::abs(first * move) <= near.loss) return b;
     b += move;
   }
   return b > low && b < high ? b : 0.5 * (low + high);
@@ -102,23 +100,10 @@ class InterceptSearch {
     return newton_intercept([&](double b) { return slope(loss, b); }, bracket, start, near, 100);
   }
 
-  // The minimiser with the balance, from `start` on to a precision of b. It lies in the bracket, but for
-  // p > 1, where the balance may pull it out; at p = 1 it is the middle where there are several.
-  double inside(const PNormHinge& loss, std::vector<ThresholdRow> rows, Bracket bracket,
-                double start, double precision) {
-    collect(loss, rows.size(), [&](std::size_t k) { return rows[k]; }, bracket);
-    if (loss.bounded()) return weighted_median(bracket);
-    const auto slope_at = [&](double b) { return slope(loss, b); };
-    auto& [low, high] = bracket;
-    if (balance_ != 0.0) {  // rows that cost nothing inside do so outside
-      rows_ = std::move(rows);
-      double step = 1.0 + high - low;
-      for (; balance_ > 0.0 && slope_at(low).first > 0.0 && std::isfinite(low); step *= 2.0)
-        low -= step;
-      for (; balance_ < 0.0 && slope_at(high).first < 0.0 && std::isfinite(high); step *= 2.0)
-        high += step;
-    }
-    return newton_intercept(slope_at, bracket, start, {.b = precision}, 200);
+  // p = 1: the minimiser with the balance, in the bracket; the middle where there are several.
+  double median(const PNormHinge& hinge, const std::vector<ThresholdRow>& rows, Bracket bracket) {
+    collect(hinge, rows.size(), [&](std::size_t k) { return rows[k]; }, bracket);
+    return weighted_median(bracket);
   }
 
  private:

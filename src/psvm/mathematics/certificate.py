@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psvm import _core
 from psvm.mathematics.cached import cached_property
+from psvm.mathematics.intercept import exact_intercept
 from psvm.mathematics.loss import PNormHinge
 
 Array = npt.NDArray[np.float64]
@@ -135,18 +135,12 @@ class Certificate:
 def best_intercept(rows: DualRows, decision: Array, near: float | None = None) -> float:
     """Minimise ``sum_i cost_i max(0, y_i (t_i - decision_i - b))^p + balance b`` over b.
 
-    To machine precision (``cpp/loss/exact_intercept.hpp``). Where the minimisers form an interval
-    (p = 1, or separable data), its midpoint is returned, so that the answer does not depend on the
-    order of rows. A guess ``near`` the minimiser saves steps.
+    To machine precision. Where the minimisers form an interval (p = 1, or separable data), its
+    midpoint is returned, so that the answer does not depend on the order of rows. A guess ``near``
+    the minimiser saves steps.
     """
-    return _core.best_intercept(
-        rows.y,
-        rows.target,
-        np.ascontiguousarray(decision),
-        rows.cost,
-        p=rows.loss.p,
-        balance=rows.balance,
-        near=near,
+    return exact_intercept(
+        rows.y, rows.target, decision, rows.cost, rows.loss.p, balance=rows.balance, near=near
     )
 
 
