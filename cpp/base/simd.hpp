@@ -286,6 +286,15 @@ PSVM_INLINE bool all_hold(Mask<V> mask) {
     return folded<Mask<V>>(mask, [](auto a, auto b) PSVM_INLINED { return a & b; }) != 0;
 }
 
+// Whether it holds for any of them.
+template <class V>
+PSVM_INLINE bool any_holds(Mask<V> mask) {
+  if constexpr (has_mask_registers<V>)
+    return mask != 0;
+  else
+    return folded<Mask<V>>(mask, [](auto a, auto b) PSVM_INLINED { return a | b; }) != 0;
+}
+
 // Instruction sets: the bytes of a register, and the rows and column panels (64 bytes each) of a
 // register tile. Its accumulators take 12 of 16 AVX2 registers (6 rows measured best), 24 of 32
 // AVX-512 registers (one panel measured 1.3 times slower: as many broadcasts as products), 8 of 16

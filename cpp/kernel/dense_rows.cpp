@@ -136,20 +136,21 @@ class DensePoints final : public Points<T> {
 
   void store_cross(const Points<T>& from, Rows rows, int segment, T* out, index_t stride,
                    RunControl& run) const override {
-    tiles(dense(from).pack(rows), {.stored = out, .stride = stride}, segment, run);
+    tiles(dense(from).pack(rows, &run), {.stored = out, .stride = stride}, segment, run);
   }
   void apply_cross(const Points<T>& from, Rows rows, const T* coef, int segment, double* out,
                    RunControl& run) const override {
-    tiles(dense(from).pack(rows, coef), {.out = out}, segment, run);
+    tiles(dense(from).pack(rows, &run, coef), {.out = out}, segment, run);
   }
   void combine_cross(const Points<T>& from, Rows rows, const T* coef, index_t combinations,
                      int segment, double* out, index_t stride, RunControl& run) const override {
     if (combinations == 0) return;
-    tiles(dense(from).pack(rows, coef, combinations), {.stride = stride, .out = out}, segment, run);
+    tiles(dense(from).pack(rows, &run, coef, combinations), {.stride = stride, .out = out}, segment,
+          run);
   }
   std::unique_ptr<PreparedRows<T>> prepare(Rows rows, const T* coef,
                                            index_t combinations) const override {
-    return std::make_unique<PackedRows>(pack(rows, coef, combinations));
+    return std::make_unique<PackedRows>(pack(rows, nullptr, coef, combinations));
   }
   void combine_prepared(const PreparedRows<T>& prepared, int segment, double* out, index_t stride,
                         RunControl& run) const override {
@@ -161,7 +162,7 @@ class DensePoints final : public Points<T> {
     const index_t n = this->size(), side = 192;  // a multiple of all tile_rows and lanes
     std::vector<index_t> every(static_cast<std::size_t>(n));
     std::iota(every.begin(), every.end(), index_t(0));
-    const PackedRows packed = pack(every);
+    const PackedRows packed = pack(every, &run);
     count_entries(n, (n + 1) / 2);
     std::vector<T> padded((packed.norms.size() + L - 1) / L * L, T(0));
     std::copy(coef, coef + n, padded.begin());
@@ -214,23 +215,25 @@ class DensePoints final : public Points<T> {
   }
   bool by_differences() const override { return spec_.by_differences.value_or(false); }
 
-  std::unique_ptr<Points<T>> pick(Rows rows) const override {
+  std::unique_ptr<Points<T>> pick(Rows rows, RunControl& run) const override {
     const auto count = static_cast<index_t>(rows.size());
     auto chosen = std::make_unique<DensePoints>(features_, spec_, std::vector<index_t>{0, count});
     chosen->bytes_ = bytes_;
     chosen->row_norms_.assign(bytes_ ? chosen->norms_.size() : 0, T(0));
-    for (index_t a = 0; a < count; ++a) {
-      const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(a)]);
-      const index_t from = slot(rows[static_cast<std::size_t>(a)]);
-      const T* source = panels_.data() + from / L * L * features_ + from % L;
-      T* target = chosen->panels_.data() + a / L * L * features_ + a % L;
-      for (index_t k = 0; k < features_; ++k) target[k * L] = source[k * L];
-      chosen->norms_[static_cast<std::size_t>(a)] = norms_[static_cast<std::size_t>(from)];
-      if (bytes_)
-        chosen->row_norms_[static_cast<std::size_t>(a)] =
-            row_norms_[static_cast<std::size_t>(from)];
-      chosen->diagonal_[static_cast<std::size_t>(a)] = this->diagonal_[i];
-    }
+    gather(count, &run, [&](index_t begin, index_t end) {
+      for (index_t a = begin; a < end; ++a) {
+        const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(a)]);
+        const index_t from = slot(rows[static_cast<std::size_t>(a)]);
+        const T* source = panels_.data() + from / L * L * features_ + from % L;
+        T* target = chosen->panels_.data() + a / L * L * features_ + a % L;
+        for (index_t k = 0; k < features_; ++k) target[k * L] = source[k * L];
+        chosen->norms_[static_cast<std::size_t>(a)] = norms_[static_cast<std::size_t>(from)];
+        if (bytes_)
+          chosen->row_norms_[static_cast<std::size_t>(a)] =
+              row_norms_[static_cast<std::size_t>(from)];
+        chosen->diagonal_[static_cast<std::size_t>(a)] = this->diagonal_[i];
+      }
+    });
     return chosen;
   }
 
@@ -242,6 +245,17 @@ class DensePoints final : public Points<T> {
   index_t slot(index_t i) const {
     const auto after = std::upper_bound(this->starts_.begin(), this->starts_.end() - 1, i);
     return slot(i, static_cast<int>(after - this->starts_.begin()) - 1);
+  }
+
+  // Calls copy(begin, end) for stretches of `count` points that may lie anywhere, a cache line per
+  // feature: on all threads of a run where that takes longer than to hand it out.
+  template <class Copy>
+  void gather(index_t count, RunControl* run, const Copy& copy) const {
+    constexpr index_t stretch = 48;  // whole panels of rows and of columns
+    if (!run || count * features_ < 4096) return copy(0, count);
+    run->parallel_for((count + stretch - 1) / stretch, [&](index_t task) {
+      copy(task * stretch, std::min((task + 1) * stretch, count));
+    });
   }
 
   // Where the entries go: stored, or combinations of them added to out.
@@ -267,7 +281,8 @@ class DensePoints final : public Points<T> {
     return dynamic_cast<const DensePoints&>(points);
   }
 
-  PackedRows pack(Rows rows, const T* coef = nullptr, index_t combinations = 0) const {
+  PackedRows pack(Rows rows, RunControl* run, const T* coef = nullptr,
+                  index_t combinations = 0) const {
     const int R = tile_rows_here();
     const auto count = static_cast<index_t>(rows.size());
     const index_t padded = (count + R - 1) / R * R;
@@ -282,19 +297,21 @@ class DensePoints final : public Points<T> {
       for (index_t r = 0; r < count; ++r)
         packed.coef[static_cast<std::size_t>((r / R * coefs + q) * R + r % R)] =
             coef[q * count + r];
-    for (index_t r0 = 0; r0 < count; r0 += R) {
-      const index_t used = std::min<index_t>(R, count - r0);
-      const T* points[Avx512::tile_rows];
-      for (index_t r = 0; r < used; ++r) {
-        const index_t at = slot(rows[static_cast<std::size_t>(r0 + r)]);
-        points[r] = panels_.data() + at / L * L * features_ + at % L;
-        packed.norms[static_cast<std::size_t>(r0 + r)] =
-            (bytes_ ? row_norms_ : norms_)[static_cast<std::size_t>(at)];
+    gather(count, run, [&](index_t begin, index_t end) {
+      for (index_t r0 = begin; r0 < end; r0 += R) {
+        const index_t used = std::min<index_t>(R, end - r0);
+        const T* points[Avx512::tile_rows];
+        for (index_t r = 0; r < used; ++r) {
+          const index_t at = slot(rows[static_cast<std::size_t>(r0 + r)]);
+          points[r] = panels_.data() + at / L * L * features_ + at % L;
+          packed.norms[static_cast<std::size_t>(r0 + r)] =
+              (bytes_ ? row_norms_ : norms_)[static_cast<std::size_t>(at)];
+        }
+        T* target = packed.panels.data() + r0 * features_;
+        for (index_t k = 0; k < features_; ++k)
+          for (index_t r = 0; r < used; ++r) target[k * R + r] = points[r][k * L];
       }
-      T* target = packed.panels.data() + r0 * features_;
-      for (index_t k = 0; k < features_; ++k)
-        for (index_t r = 0; r < used; ++r) target[k * R + r] = points[r][k * L];
-    }
+    });
     return packed;
   }
 
@@ -307,7 +324,9 @@ class DensePoints final : public Points<T> {
     count_entries(count, columns);
     // Below a few million operations, a thread wakes up later than the work ends.
     const bool brief = count * columns * (features_ + 16) < 4'000'000;
-    const index_t share = (columns + L * run.threads() - 1) / (L * run.threads());
+    // Twice as many shares as threads, lest one waits long for another.
+    const index_t shares = L * (run.threads() > 1 ? 2 * run.threads() : 1);
+    const index_t share = (columns + shares - 1) / shares;
     const index_t chunk = brief ? std::max<index_t>(columns, 1) : std::min(chunk_panels, share) * L;
     const index_t first = first_panel_[static_cast<std::size_t>(segment)] * L;
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {

@@ -123,11 +123,11 @@ class Points : public KernelRows<T> {
   // Whether distances are summed from differences where products would do.
   virtual bool by_differences() const { return false; }
   // Some of the points as columns of their own, in the given order and one segment.
-  virtual std::unique_ptr<Points<T>> pick(Rows rows) const = 0;
+  virtual std::unique_ptr<Points<T>> pick(Rows rows, RunControl& run) const = 0;
 
   const Points<T>* points() const override { return this; }
   void between(Rows rows, Rows columns, T* out, index_t stride, RunControl& run) const override {
-    const auto chosen = pick(columns);
+    const auto chosen = pick(columns, run);
     if (rows.data() != columns.data() || rows.size() != columns.size())
       return chosen->store_cross(*this, rows, 0, out, stride, run);
     // The same points: those chosen are in cache, while these are all over memory.

@@ -129,7 +129,7 @@ class SparsePoints final : public Points<T> {
   }
   bool by_differences() const override { return spec_.by_differences.value_or(false); }
 
-  std::unique_ptr<Points<T>> pick(Rows rows) const override {
+  std::unique_ptr<Points<T>> pick(Rows rows, RunControl&) const override {
     const auto count = static_cast<index_t>(rows.size());
     auto chosen = std::make_unique<SparsePoints>(features_, spec_, std::vector<index_t>{0, count});
     for (const index_t i : rows) {
@@ -233,9 +233,11 @@ class SparsePoints final : public Points<T> {
     const GroupSize size = group_size(count);
     const index_t columns = this->length(segment), first = this->begin(segment);
     count_entries(count, columns);
-    // Each chunk scatters every group again: chunks of at least 512 columns make that negligible.
+    // Each chunk scatters every group again: chunks of at least 512 columns make that negligible. (Of a
+    // small block it costs less than to leave threads without work.)
+    const index_t threads = run.threads(), least = std::max<index_t>(128, columns / (2 * threads));
     const index_t chunk =
-        std::max<index_t>(512, (columns + 8 * run.threads() - 1) / (8 * run.threads()));
+        std::max(std::min<index_t>(512, least), (columns + 8 * threads - 1) / (8 * threads));
     run.parallel_for((columns + chunk - 1) / chunk, [&](index_t task) {
       const index_t col0 = task * chunk;
       GroupMemory memory(size.rows, features_);

@@ -91,7 +91,7 @@ class DecisionValues {
     if (cache_) {
       apply(changes, run);  // whole rows are at hand
     } else {
-      if (members != members_) set_members(members);
+      if (members != members_) set_members(members, run);
       apply_to(*other_columns_, others_, changes, run);
     }
     for (std::size_t k = 0; k < members.size(); ++k) values_[at(members[k])] = values[k];
@@ -136,7 +136,7 @@ class DecisionValues {
   }
 
   // Leaves behind all current rows but `keep`.
-  void leave_all_but(std::vector<index_t> keep) {
+  void leave_all_but(std::vector<index_t> keep, RunControl& run) {
     is_current_.assign(rows_.size(), 0);
     for (const index_t i : keep) is_current_[at(i)] = 1;
     Stale left{{}, coef_};
@@ -145,7 +145,7 @@ class DecisionValues {
     });
     stale_.push_back(std::move(left));
     current_ = std::move(keep);
-    columns_ = pick(current_);
+    columns_ = pick(current_, run);
     members_.clear();
   }
 
@@ -167,7 +167,7 @@ class DecisionValues {
         changes.rows.push_back(rows_[i]);
         changes.by.push_back(by);
       }
-      apply_to(*pick(left.rows), left.rows, changes, run);
+      apply_to(*pick(left.rows, run), left.rows, changes, run);
     }
     forget_stale_rows();
     sum_norm();
@@ -186,13 +186,13 @@ class DecisionValues {
 
   static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
-  std::unique_ptr<Points<T>> pick(const std::vector<index_t>& some) const {
+  std::unique_ptr<Points<T>> pick(const std::vector<index_t>& some, RunControl& run) const {
     std::vector<index_t> points;
     for (const index_t i : some) points.push_back(rows_[at(i)]);
-    return kernel_.points()->pick(points);
+    return kernel_.points()->pick(points, run);
   }
 
-  void set_members(const std::vector<index_t>& members) {
+  void set_members(const std::vector<index_t>& members, RunControl& run) {
     members_ = members;
     std::vector<char> is_member(rows_.size(), 0);
     for (const index_t i : members) is_member[at(i)] = 1;
@@ -200,7 +200,7 @@ class DecisionValues {
     for_current([&](index_t i) {
       if (!is_member[at(i)]) others_.push_back(i);
     });
-    other_columns_ = pick(others_);
+    other_columns_ = pick(others_, run);
   }
 
   void forget_stale_rows() {

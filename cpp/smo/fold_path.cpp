@@ -112,7 +112,7 @@ class FoldPath {
   const RowStates& rows() const { return round_.rows(); }
   // Some rows as points, where the matrix is not stored.
   std::unique_ptr<Points<T>> pick(const FoldRows& some) const {
-    return problem_.kernel.gram ? nullptr : problem_.kernel.points->pick(some.rows);
+    return problem_.kernel.gram ? nullptr : problem_.kernel.points->pick(some.rows, run_);
   }
   const T* row(std::size_t k) const {
     return problem_.kernel.gram + problem_.train.rows[place(k)] * problem_.kernel.stride;

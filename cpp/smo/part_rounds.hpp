@@ -152,7 +152,7 @@ class PartRounds {
     if (stored_) return stored_->matrix();
     std::vector<index_t> points;
     for (const index_t place : members) points.push_back(whole_.decision().kernel_row(place));
-    return whole_.kernel().points()->pick(points);
+    return whole_.kernel().points()->pick(points, run_);
   }
 
   void run_inside(WorkingSetRounds<T>& inside) {

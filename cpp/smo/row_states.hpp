@@ -215,6 +215,7 @@ struct BeyondPass {
     for (index_t k0 = 0; k0 < padded; k0 += width<V>) {
       const V value = sign * (load<V>(score + k0) + load<V>(allowed + k0));
       const Mask<V> beyond = greater<V>(value, least);
+      if (!any_holds<V>(beyond)) continue;  // nearly all: five times as fast
       for (int k = 0; k < width<V>; ++k) {
         found[so_far] = k0 + k;
         so_far += holds<V>(beyond, k);

@@ -112,7 +112,7 @@ class StoredPart {
                RunControl& run) {
     const auto width = static_cast<index_t>(known.size());
     rows_.resize(points.size() * known.size());
-    points_.pick(known_points)->store_cross(points_, points, 0, rows_.data(), width, run);
+    points_.pick(known_points, run)->store_cross(points_, points, 0, rows_.data(), width, run);
     const auto at = [](index_t i) { return static_cast<std::size_t>(i); };
     constexpr index_t chunk = 256;  // entries of a new row that stay in cache until mirrored
     run.parallel_for((width + chunk - 1) / chunk, [&](index_t task) {

@@ -214,7 +214,7 @@ class WorkingSetSolver {
     });
     if (static_cast<double>(keep.size()) >= 0.8 * static_cast<double>(decision().current_rows()))
       return;
-    decision().leave_all_but(std::move(keep));
+    decision().leave_all_but(std::move(keep), run_);
     for (index_t i = 0; i < rounds_.size(); ++i)
       if (rounds_.is_stale(i)) rows().hide(at(i));
   }

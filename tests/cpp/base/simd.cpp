@@ -16,7 +16,7 @@ struct Results {
   T max[count], min[count], abs[count], sqrt[count], inverse[count], chosen[count], splat[count];
   int held[count];
   T sums[count], largest[count], smallest[count];  // of registers: one per `register_scalars`
-  int all_held[count];
+  int all_held[count], any_held[count];
   int register_scalars, register_bytes;
 };
 
@@ -39,6 +39,7 @@ struct AllLoop {
       store<V>(out->chosen + k, choose<V>(mask, left, broadcast<V>(T(7))));
       for (int j = 0; j < W; ++j) out->held[k + static_cast<std::size_t>(j)] = holds<V>(mask, j);
       out->all_held[k / W] = all_hold<V>(mask);
+      out->any_held[k / W] = any_holds<V>(mask);
       store<V>(out->splat + k, splat<V>(a + k));
       out->sums[k / W] = sum_of<V>(left);
       out->largest[k / W] = largest_of<V>(left);
@@ -107,22 +108,25 @@ void check_folds() {
   const auto a = some<T>(1);
   auto b = some<T>(2);
   for (std::size_t k = 16; k < count; ++k) b[k] = a[k] - T(1);  // held by whole registers,
-  b[40] = a[40];                                                // but for one
+  b[40] = a[40];                                                // but for one,
+  for (std::size_t k = 0; k < 16; ++k) b[k] = a[k] + T(1);      // and by none
   const auto found = results_of(a, b);
   const auto scalars = static_cast<std::size_t>(found.register_scalars);
   for (std::size_t first = 0; first < count; first += scalars) {
     double sum = 0.0;
     T largest = a[first], smallest = a[first];
-    int held = 1;
+    int held = 1, any = 0;
     for (std::size_t k = first; k < first + scalars; ++k) {
       sum += static_cast<double>(a[k]);
       held &= found.held[k];
+      any |= found.held[k];
       largest = std::max(largest, a[k]);
       smallest = std::min(smallest, a[k]);
     }
     const double error = 100.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
     CHECK_NEAR(static_cast<double>(found.sums[first / scalars]), sum, error);
     CHECK_EQUAL(found.all_held[first / scalars], held);
+    CHECK_EQUAL(found.any_held[first / scalars], any);
     CHECK_EQUAL(found.largest[first / scalars], largest);
     CHECK_EQUAL(found.smallest[first / scalars], smallest);
   }

@@ -29,7 +29,7 @@ class PlainStorage final : public Points<double> {
   }
   std::vector<double> half_squared_norms() const override { return diagonal_; }
   double cancellation() const override { return 0.0; }
-  std::unique_ptr<Points<double>> pick(Rows rows) const override {
+  std::unique_ptr<Points<double>> pick(Rows rows, RunControl&) const override {
     check::PlainPoints chosen(static_cast<index_t>(rows.size()), plain_.features, 0);
     for (std::size_t a = 0; a < rows.size(); ++a)
       std::copy_n(plain_.row(rows[a]), plain_.features,

@@ -176,7 +176,7 @@ void check_points(const Points<T>& points, const Points<T>& others, const std::v
 
   std::vector<index_t> rows;
   for (index_t i = n - 1; i >= 0; i -= 2) rows.push_back(i);
-  const auto chosen = points.pick(rows);
+  const auto chosen = points.pick(rows, run);
   CHECK_EQUAL(chosen->size(), static_cast<index_t>(rows.size()));
   CHECK_EQUAL(chosen->segments(), 1);
   std::vector<T> out(rows.size() * rows.size());

@@ -89,13 +89,13 @@ TEST(decision_values, rows_left_behind_are_brought_up_to_date) {
   // Twice, so that rows are left behind with different coefficients.
   std::vector<index_t> keep;
   for (index_t i = 0; i < 80; i += 2) keep.push_back(i);
-  values.leave_all_but(keep);
+  values.leave_all_but(keep, given.test.run);
   values.change({0, 2, 40}, given.targets(3), given.test.run);
   CHECK_EQUAL(values.current_rows(), 40);
   CHECK(values.has_stale_rows() && values.is_stale(1) && !values.is_stale(2));
   given.check();
   keep.resize(10);
-  values.leave_all_but(keep);
+  values.leave_all_but(keep, given.test.run);
   values.change({0, 4}, given.targets(4), given.test.run);
   given.check();
   std::vector<index_t> current;
@@ -107,7 +107,7 @@ TEST(decision_values, rows_left_behind_are_brought_up_to_date) {
   CHECK_EQUAL(values.current_rows(), index_t(80));
   CHECK(values[1] != stale);
   given.check();
-  values.leave_all_but(keep);
+  values.leave_all_but(keep, given.test.run);
   values.start_over();
   CHECK(!values.has_stale_rows());
   CHECK_EQUAL(values[0], 0.0);

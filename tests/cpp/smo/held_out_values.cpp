@@ -17,7 +17,8 @@ void check_values(bool stored, std::size_t cells) {
     for (index_t j = 0; j < n; ++j) gram[at(i * stride + j)] = static_cast<T>(kernel.entry(i, j));
   std::vector<index_t> train, rows;
   for (index_t i = 0; i < n; ++i) (i >= 10 && i < 45 && i % 3 ? rows : train).push_back(i);
-  const auto train_points = kernel.points->pick(train), points = kernel.points->pick(rows);
+  const auto train_points = kernel.points->pick(train, test.run),
+             points = kernel.points->pick(rows, test.run);
   const FoldKernel<T> fold = stored ? FoldKernel<T>{gram.data(), stride, nullptr}
                                     : FoldKernel<T>{nullptr, 0, kernel.points.get()};
   const FoldRows of{rows, {{10, 30}, {30, 45}}};
