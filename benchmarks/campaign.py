@@ -14,14 +14,16 @@ from collections.abc import Sequence
 from benchmarks import run
 
 COMMON = "--name kernel --resume --cases all --repeats 3 --repeat-below 1"
-INTELEX = "--rivals psvm psvm-f32 intelex intelex-f32 --give-up-after 12 --time-limit 100"
+INTELEX = (
+    "--rivals psvm psvm-f32 psvm-1-thread intelex intelex-f32 --give-up-after 12 --time-limit 100"
+)
 STAGES = {
-    # Interleaved turns of psvm and intelex. At 12 times psvm's seconds its target (5) is decided.
+    # Interleaved turns of psvm and intelex. At 12 times psvm's seconds its target (10) is decided.
     "intelex": f"--C 0.1 1 10 100 {INTELEX}",
     # LIBSVM, at one C: its fits are the longest. Its target (15) is decided at 20 times.
     "libsvm": "--C 1 --rivals sklearn libsvm --give-up-after 20 --time-limit 100",
-    # What other exponents cost.
-    "exponents": "--C 1 10 --p 1.25 1.5 2 3 --rivals psvm",
+    # What other exponents cost, and what a second thread gains there.
+    "exponents": "--C 1 10 100 --p 1.25 1.5 2 3 --rivals psvm psvm-1-thread",
     "narrow": f"--C 1 --gamma-factors 10 {INTELEX}",
     # Other ways to solve any p, where they are possible at all.
     "small": "--name kernel_small --cases small --p 1 1.25 1.5 2 3"

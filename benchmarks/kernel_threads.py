@@ -7,7 +7,7 @@ that cores share, of clocks that fall, or of work split more coarsely: it is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from benchmarks.kernel_duels import problem_of
 from benchmarks.tables import OURS, Record, geometric_mean, name_of, ratio, table
@@ -39,24 +39,35 @@ def entries_per_product(row: Record) -> float | None:
     return float(row["kernel_entries"] / (row["n_train"] * row["n_support"]))
 
 
+def gains_of_threads(records: Iterable[Record]) -> Iterator[tuple[Record, Record, float]]:
+    """Fits on several threads, the same on one, and the speed-up between them."""
+    rows = list(records)
+    alone = {problem_of(row): row for row in rows if row["rival"] == ONE_THREAD and "turns" in row}
+    for row in rows:
+        one = alone.get(problem_of(row))
+        if (
+            row["rival"] == OURS
+            and "turns" in row
+            and one is not None
+            and row.get("threads", 1) > 1
+        ):
+            yield row, one, ratio(one, row, "fit_seconds")
+
+
 def thread_lines(records: Iterable[Record]) -> list[str]:
     """The table, over the problems on which psvm ran with one thread too or counted its entries."""
     rows, ours = list(records), []
-    alone = {problem_of(row): row for row in rows if row["rival"] == ONE_THREAD and "turns" in row}
+    known = {problem_of(row): (one, gain) for row, one, gain in gains_of_threads(rows)}
     gains, counts = [], []
     for row in rows:
         if row["rival"] != OURS or "turns" not in row:
             continue
-        one, threads, count = (
-            alone.get(problem_of(row)),
-            row.get("threads", 1),
-            entries_per_product(row),
-        )
+        count = entries_per_product(row)
         gained = [""] * (3 + len(PREDICTED))
-        if one is not None and threads > 1:
-            gain = ratio(one, row, "fit_seconds")
+        if problem_of(row) in known:
+            one, gain = known[problem_of(row)]
             gains.append(gain)
-            gained = [f"{one['fit_seconds']:.3g}", *gain_cells(gain, threads)]
+            gained = [f"{one['fit_seconds']:.3g}", *gain_cells(gain, row["threads"])]
         elif count is None:
             continue
         counts += [] if count is None else [count]
