@@ -214,7 +214,7 @@ def test_a_rival_has_a_multiple_of_our_time(ours, give_up_after, expected):
     assert competition.limit_of(rival, group, options) == expected
     assert competition.limit_of(group[2], group, options) == 600.0  # psvm has all the time
     assert competition.limit_of(contender("lightgbm"), group, options) == 600.0  # another model
-    known = [stored("psvm", 1.0) | {"fit_seconds": ours, "turns": []}]  # from an earlier run
+    known = [stored("psvm", 1.0) | {"turns": [{"fit_seconds": ours}]}]  # from an earlier run
     assert competition.limit_of(rival, [rival], options, known) == expected
 
 
