@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "bind/bind.hpp"
+#include "kernel/largest_entry.hpp"
 #include "kernel/row_hashes.hpp"
 
 using namespace nanobind::literals;
@@ -57,6 +58,34 @@ void bind_type(nb::module_& m) {
         return to_numpy(std::move(hashes), {x.shape(0)});
       },
       "x"_a.noconvert(), "codes"_a, "threads"_a);
+  const auto sparse = [&]<class I>(I) {
+    m.def(
+        "hash_sparse_rows",
+        [](const Vector<S>& data, const Vector<I>& indices, const Vector<I>& indptr,
+           const Vector<std::int32_t>& codes, int threads) {
+          check_csr(data, indices, indptr);
+          const std::size_t count = indptr.shape(0) - 1;
+          if (codes.shape(0) != count) throw nb::value_error("there must be a code per row");
+          const SparseArray<S, I> rows{data.data(), indices.data(), indptr.data(),
+                                       static_cast<index_t>(count), 0};
+          std::vector<std::uint64_t> hashes(count);
+          without_lock(data.shape(0) < few_entries ? 1 : threads, nullptr,
+                       [&](RunControl& run) { hash_rows(rows, codes.data(), hashes.data(), run); });
+          return to_numpy(std::move(hashes), {count});
+        },
+        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "codes"_a,
+        "threads"_a);
+  };
+  sparse(std::int32_t{});
+  sparse(std::int64_t{});
+  m.def(
+      "largest_entry",
+      [](const Matrix<S>& values, int threads) {
+        const DenseArray<S> array = dense_array(values);
+        return without_lock(values.size() < few_entries ? 1 : threads, nullptr,
+                            [&](RunControl& run) { return largest_entry(array, run); });
+      },
+      "values"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace

@@ -111,11 +111,15 @@ class DensePoints final : public Points<T> {
         const index_t count = std::min<index_t>(L, this->begin(s + 1) - i0), at = slot(i0, s);
         const std::uint8_t* first = x.data + i0 * x.row_stride;
         T* panel = panels_.data() + at * features_;
+        const index_t whole = x.columns / 4;
         for (index_t word = 0; word < features_; ++word)
           for (index_t j = 0; j < count; ++j) {
-            const auto used = static_cast<std::size_t>(std::min<index_t>(4, x.columns - 4 * word));
+            const std::uint8_t* from = first + j * x.row_stride + 4 * word;
             std::uint32_t own = 0x80808080u;
-            std::memcpy(&own, first + j * x.row_stride + 4 * word, used);
+            if (word < whole)
+              std::memcpy(&own, from, sizeof own);
+            else
+              std::memcpy(&own, from, static_cast<std::size_t>(x.columns - 4 * whole));
             own ^= 0x80808080u;
             std::memcpy(panel + word * L + j, &own, sizeof own);
           }

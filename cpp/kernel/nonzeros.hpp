@@ -41,12 +41,16 @@ Nonzeros<S> nonzeros_of(const DenseArray<S>& rows, RunControl& run) {
   found.data.resize(total);
   found.indices.resize(total);
   for_rows([&](index_t i, const S* x) {
-    auto k = static_cast<std::size_t>(found.indptr[static_cast<std::size_t>(i)]);
-    const auto end = static_cast<std::size_t>(found.indptr[static_cast<std::size_t>(i) + 1]);
-    for (index_t j = 0; j < d && k < end; ++j) {
-      if (x[j] == S{0}) continue;
-      found.data[k] = x[j];
-      found.indices[k++] = static_cast<std::int32_t>(j);
+    const auto first = found.indptr[static_cast<std::size_t>(i)];
+    const auto end = found.indptr[static_cast<std::size_t>(i) + 1];
+    S* data = found.data.data() + first;
+    std::int32_t *indices = found.indices.data() + first, k = 0;
+    // Without a branch, which would be guessed wrong at every edge of a letter: each entry is written
+    // where the next nonzero belongs. Behind the last one would be another row.
+    for (index_t j = 0; j < d && k < end - first; ++j) {
+      data[k] = x[j];
+      indices[k] = static_cast<std::int32_t>(j);
+      k += x[j] != S{0};
     }
   });
   return found;

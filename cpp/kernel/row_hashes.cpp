@@ -21,12 +21,14 @@ std::uint64_t step(std::uint64_t sum, std::uint64_t word) {
   return sum ^ sum >> 29;
 }
 
+constexpr index_t rows_at_once = 256;
+
 }  // namespace
 
 template <class S>
 void hash_rows(const DenseArray<S>& x, const std::int32_t* codes, std::uint64_t* hashes,
                RunControl& run) {
-  constexpr index_t rows_at_once = 256, lanes = 4;  // sums that do not wait for each other
+  constexpr index_t lanes = 4;  // sums that do not wait for each other
   run.parallel_for((x.rows + rows_at_once - 1) / rows_at_once, [&](index_t task) {
     for (index_t i = task * rows_at_once; i < std::min(x.rows, (task + 1) * rows_at_once); ++i) {
       const S* row = x.data + i * x.row_stride;
@@ -37,6 +39,24 @@ void hash_rows(const DenseArray<S>& x, const std::int32_t* codes, std::uint64_t*
           sums[k] = step(sums[k], bits_of(row[(j + k) * x.column_stride]));
       for (; j < x.columns; ++j) sums[0] = step(sums[0], bits_of(row[j * x.column_stride]));
       hashes[i] = step(step(step(sums[0], sums[1]), sums[2]), sums[3]);
+    }
+  });
+}
+
+template <class S, class I>
+void hash_rows(const SparseArray<S, I>& x, const std::int32_t* codes, std::uint64_t* hashes,
+               RunControl& run) {
+  run.parallel_for((x.rows + rows_at_once - 1) / rows_at_once, [&](index_t task) {
+    for (index_t i = task * rows_at_once; i < std::min(x.rows, (task + 1) * rows_at_once); ++i) {
+      // Two sums that do not wait for each other.
+      std::uint64_t of_values = 1, of_features = static_cast<std::uint64_t>(codes[i]) + 2;
+      for (auto k = static_cast<index_t>(x.indptr[i]); k < static_cast<index_t>(x.indptr[i + 1]);
+           ++k) {
+        if (x.data[k] == S(0)) continue;  // stored or not, it is the same row
+        of_values = step(of_values, bits_of(x.data[k]));
+        of_features = step(of_features, static_cast<std::uint64_t>(x.indices[k]));
+      }
+      hashes[i] = step(of_values, of_features);
     }
   });
 }
@@ -67,5 +87,12 @@ template void hash_rows<float>(const DenseArray<float>&, const std::int32_t*, st
                                RunControl&);
 template void hash_rows<double>(const DenseArray<double>&, const std::int32_t*, std::uint64_t*,
                                 RunControl&);
+#define PSVM_HASHES(S, I)                                                                      \
+  template void hash_rows<S, I>(const SparseArray<S, I>&, const std::int32_t*, std::uint64_t*, \
+                                RunControl&);
+PSVM_HASHES(float, std::int32_t)
+PSVM_HASHES(float, std::int64_t)
+PSVM_HASHES(double, std::int32_t)
+PSVM_HASHES(double, std::int64_t)
 
 }  // namespace psvm

@@ -1,4 +1,4 @@
-// A number for every row of an array, equal for equal rows, and which are equal.
+// A number for every row, equal for equal rows, and which are equal.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,10 @@ namespace psvm {
 // hashes[i] of the entries of row i, -0 taken for 0, and of its class.
 template <class S>
 void hash_rows(const DenseArray<S>& x, const std::int32_t* codes, std::uint64_t* hashes,
+               RunControl& run);
+// The same of sparse rows, with their entries in order.
+template <class S, class I>
+void hash_rows(const SparseArray<S, I>& x, const std::int32_t* codes, std::uint64_t* hashes,
                RunControl& run);
 
 // Which hashes are equal: group[i] of hash i, groups numbered by their first members, which are

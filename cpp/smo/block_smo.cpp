@@ -75,6 +75,9 @@ PSVM_INLINE Int first_places() {
 }
 
 template <class T>
+constexpr index_t ahead = 16 * lanes<T>;
+
+template <class T>
 struct Extremes {
   T max_up, min_low;
   index_t argmax_up;
@@ -96,7 +99,8 @@ struct UpdatePass {
     V best_low[N];
     for (int v = 0; v < N; ++v) best_low[v] = broadcast<V>(std::numeric_limits<T>::infinity());
     Int index = first_places<Int>();
-    for (index_t k0 = 0; k0 < block->stride; k0 += L)
+    for (index_t k0 = 0; k0 < block->stride; k0 += L) {
+      __builtin_prefetch(row_j + k0 + ahead<T>);
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v, index += W) {
         const index_t k = k0 + v * W;
@@ -105,6 +109,7 @@ struct UpdatePass {
         best_up.see(v, s + load<V>(up + k), index);
         best_low[v] = vmin<V>(s + load<V>(low + k), best_low[v]);
       }
+    }
     best_up.get(&found->max_up, &found->argmax_up);
     V least = best_low[0];
     for (int v = 1; v < N; ++v) least = vmin<V>(best_low[v], least);
@@ -127,7 +132,8 @@ struct PartnerPass {
     const V tiny = broadcast<V>(std::max(own, T(1)) * std::numeric_limits<T>::epsilon());
     Largest<T, Arch> best(T(0));
     Int index = first_places<Int>();
-    for (index_t k0 = 0; k0 < block->stride; k0 += L)
+    for (index_t k0 = 0; k0 < block->stride; k0 += L) {
+      __builtin_prefetch(row + k0 + ahead<T>);
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v, index += W) {
         const index_t k = k0 + v * W;
@@ -137,6 +143,7 @@ struct PartnerPass {
         const V gain = difference * vabs<V>(difference) * about_inverse<V>(vmax<V>(along, tiny));
         best.see(v, gain, index);
       }
+    }
     T gain = T(0);
     best.get(&gain, partner);
     if (!(gain > T(0))) *partner = -1;

@@ -176,6 +176,14 @@ def group_equal(
 def hash_rows(
     x: npt.NDArray[Any], codes: npt.NDArray[np.int32], threads: int
 ) -> npt.NDArray[np.uint64]: ...
+def hash_sparse_rows(
+    data: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    indptr: npt.NDArray[Any],
+    codes: npt.NDArray[np.int32],
+    threads: int,
+) -> npt.NDArray[np.uint64]: ...
+def largest_entry(values: npt.NDArray[Any], threads: int) -> float: ...
 def symmetry_of(values: npt.NDArray[Any], threads: int) -> tuple[float, float]: ...
 def submatrix_of(
     values: npt.NDArray[Any], rows: npt.NDArray[np.int64], out: Array, threads: int

@@ -69,7 +69,7 @@ def _check_given(estimator: Any, X: Any, y: Any) -> tuple[SeenFeatures, GivenRow
 def check_kernel_input(kernel: Any, X: Any, threads: int = 1) -> None:
     """X can be given to this kernel: square and symmetric if precomputed, else of sane range."""
     if kernel != "precomputed":
-        check_range(largest_entry(X))
+        check_range(largest_entry(X, threads))
         return
     if X.shape[0] != X.shape[1]:
         raise ValueError(

@@ -18,6 +18,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from psvm import _core
 from psvm.estimators.ready_arrays import are_ready, sums_are_finite
 from psvm.rows.blocks import split_rows
 from psvm.rows.kernel import KERNELS, Kernel
@@ -253,10 +254,9 @@ def check_entries(X: Any, estimator: Any) -> float:
     return largest
 
 
-def largest_entry(X: Any) -> float:
-    """The size of the largest entry of X."""
-    values = X.data if sp.issparse(X) else X
-    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+def largest_entry(X: Any, threads: int = 1) -> float:
+    """The size of the largest entry of X, all of which are finite."""
+    return _core.largest_entry(X.data[None] if sp.issparse(X) else X, threads)
 
 
 def check_range(largest: float) -> None:

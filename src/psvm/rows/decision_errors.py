@@ -70,8 +70,9 @@ class DecisionErrors:
         if not facts.of_features:
             return np.asarray(np.sqrt(np.abs(self.kernel.float64.diagonal())))
         if sp.issparse(X):
-            powers = abs(X) if facts.of_absolute else X.multiply(X)
-            norms = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
+            powers = np.abs(X.data) if facts.of_absolute else np.square(X.data, dtype=np.float64)
+            of_entries = sp.csr_array((powers, X.indices, X.indptr), shape=X.shape)
+            norms = np.asarray(of_entries.sum(axis=1), dtype=np.float64)
         else:
             shift = self.kernel.shift
             rows = X if shift is None else X - shift

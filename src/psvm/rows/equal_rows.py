@@ -29,7 +29,6 @@ Hashes = npt.NDArray[np.uint64]
 # rows take as long as with all of them, at 0.1 up to 1.3 times less. Of a small set it always pays:
 # without equal rows it is solved at once (see ``cpp/smo/face.hpp``).
 _WORTH = 0.05
-_SALT = 1
 
 
 @dataclass(frozen=True)
@@ -98,35 +97,8 @@ def _equal(A: Any, B: Any) -> bool:
 
 
 def _hashed_rows(X: Any, codes: Codes) -> Hashes:
-    """A number for each row and its class; of a sparse one the sum of those of its entries."""
-    if not sp.issparse(X):
-        return _core.hash_rows(X, np.ascontiguousarray(codes), 1)
-    of_classes = _mixed(codes.astype(np.uint64))
-    if X.shape[1] > X.nnz:  # a table of a billion columns would take a minute
-        salt = _mixed(X.indices.astype(np.uint64) + np.uint64(_SALT))
-    else:
-        salt = np.random.default_rng(_SALT).integers(2**63, size=X.shape[1], dtype=np.uint64)
-        salt = salt[X.indices]
-    return np.asarray(_summed(X, salt) + of_classes)
-
-
-def _summed(X: Any, salt: Hashes) -> Hashes:
-    """The sums over the rows of a CSR matrix, given a salt for each entry."""
-    sums = np.zeros(X.nnz + 1, dtype=np.uint64)
-    np.cumsum(_mixed(_bits(X.data) + salt), out=sums[1:])
-    return np.asarray(np.diff(sums[X.indptr]))
-
-
-def _bits(values: npt.NDArray[Any]) -> Hashes:
-    unsigned = np.uint32 if values.dtype == np.float32 else np.uint64
-    positive = values + values.dtype.type(0)  # -0 becomes 0
-    return np.asarray(positive.view(unsigned), dtype=np.uint64)
-
-
-def _mixed(z: Hashes) -> Hashes:
-    """Spread every bit over all others (the finaliser of splitmix64), in place."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        z ^= z >> np.uint64(shift)
-        z *= np.uint64(factor)
-    z ^= z >> np.uint64(31)
-    return z
+    """A number for each row and its class."""
+    codes = np.ascontiguousarray(codes)
+    if sp.issparse(X):
+        return _core.hash_sparse_rows(X.data, X.indices, X.indptr, codes, 1)
+    return _core.hash_rows(X, codes, 1)

@@ -253,7 +253,8 @@ class TrainingKernel:
         """Mean squared norm of the rows, centred where the kernel is computed so."""
         with np.errstate(over="ignore", invalid="ignore"):
             if sp.issparse(self.X):
-                return float(self.X.multiply(self.X).sum()) / self.size
+                squares = np.einsum("i,i->", self.X.data, self.X.data, dtype=np.float64)
+                return float(squares) / self.size
             squared = float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64)) / self.size
             if self.shift is None:
                 return squared

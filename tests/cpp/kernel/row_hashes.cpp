@@ -38,6 +38,25 @@ TEST(row_hashes, strides_do_not_matter) {
   CHECK(a[0] != a[1]);
 }
 
+TEST(row_hashes, sparse_rows_are_equal_whatever_zeros_they_store) {
+  check::TestRun test(1);
+  // (1, 0, 2), the same with a zero stored, with a negative one, (2, 0, 1), (0, 1, 2), none, none.
+  const std::vector<double> data = {1.0, 2.0, 1.0, 0.0, 2.0, 1.0, -0.0, 2.0, 2.0, 1.0, 1.0, 2.0};
+  const std::vector<std::int32_t> indices = {0, 2, 0, 1, 2, 0, 1, 2, 0, 2, 1, 2};
+  const std::vector<std::int32_t> indptr = {0, 2, 5, 8, 10, 12, 12, 12};
+  const SparseArray<double, std::int32_t> rows{data.data(), indices.data(), indptr.data(), 7, 3};
+  std::vector<std::uint64_t> hashes(7);
+  std::vector<std::int32_t> codes(7, 0);
+  hash_rows(rows, codes.data(), hashes.data(), test.run);
+  CHECK_EQUAL(hashes[1], hashes[0]);
+  CHECK_EQUAL(hashes[2], hashes[0]);
+  CHECK_EQUAL(hashes[6], hashes[5]);
+  CHECK_EQUAL((std::set<std::uint64_t>(hashes.begin(), hashes.end()).size()), std::size_t{4});
+  codes[6] = 1;
+  hash_rows(rows, codes.data(), hashes.data(), test.run);
+  CHECK(hashes[6] != hashes[5]);
+}
+
 TEST(row_hashes, groups_are_numbered_by_their_first_members) {
   const std::vector<std::uint64_t> hashes = {7, 0, 7, 3, 0, 0, 9};
   std::vector<index_t> group(hashes.size());
