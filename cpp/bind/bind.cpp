@@ -238,9 +238,12 @@ void bind_precision(nb::module_& m, const char* kernel_name, const char* cache_n
   if constexpr (sizeof(T) == 4) bind_bytes(cls);
   cls.def_static(
       "matrix",
-      [](const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& values,
+      // Rows may be apart, as those of the matrices of a search are: nothing is copied.
+      [](const nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>& values,
          std::vector<index_t> starts) {
         check_starts(starts, values.shape(1));
+        if (values.stride(1) != 1)
+          throw std::invalid_argument("the entries of each row must lie side by side");
         const DenseArray<T> array{values.data(), static_cast<index_t>(values.shape(0)),
                                   static_cast<index_t>(values.shape(1)), values.stride(0), 1};
         return Kernel<T>{matrix_rows<T>(array, std::move(starts)), nb::cast(values)};

@@ -379,7 +379,10 @@ def test_nearly_all_seconds_are_for_the_first_cell():
     from types import SimpleNamespace
 
     def end(first, finished):
-        table = SimpleNamespace(finished=np.array([finished]), fit_seconds=np.zeros((1, 2)))
+        grid = SimpleNamespace(gamma_number=np.zeros(1, dtype=int))
+        table = SimpleNamespace(
+            finished=np.array([finished]), fit_seconds=np.zeros((1, 2)), grid=grid
+        )
         explorer = SimpleNamespace(
             max_time=10.0, began=0.0, some_finished=first, table=table, chosen=0
         )
@@ -387,3 +390,17 @@ def test_nearly_all_seconds_are_for_the_first_cell():
 
     assert end(False, False) == 9.0
     assert end(True, False) == end(True, True) == end(False, True) == 8.0
+
+
+def test_seconds_are_left_for_the_final_fit():
+    """Twice those of the slowest cell of the chosen width, which has computed its kernel rows."""
+    from types import SimpleNamespace
+
+    seconds = np.array([[0.5, 1.5], [0.1, 0.1], [4.0, 4.0], [9.0, 9.0]])
+    table = SimpleNamespace(
+        finished=np.array([True, True, True, False]),
+        fit_seconds=seconds,
+        grid=SimpleNamespace(gamma_number=np.array([0, 0, 1, 0])),
+    )
+    explorer = SimpleNamespace(max_time=10.0, began=0.0, some_finished=True, table=table, chosen=1)
+    assert explore.Explorer._end.fget(explorer) == pytest.approx(7.0)

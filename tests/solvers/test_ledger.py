@@ -180,6 +180,14 @@ def test_seconds_are_kept_in_reserve():
     assert ledger.stage("newton").spent(1) is Status.MAX_TIME
 
 
+@pytest.mark.parametrize(("last_round", "status"), [(0.9, None), (1.5, Status.MAX_TIME)])
+def test_no_round_begins_that_would_end_late_by_more_than_the_grace(last_round, status):
+    now = time.perf_counter()
+    stage = Ledger(Budget(max_time=10.0, began=now - 9.2)).stage("newton")  # 0.8 s are left
+    stage.round_began = now - last_round
+    assert stage.spent(1) is status
+
+
 def test_hurry_comes_after_some_grace():
     Ledger(Budget()).hurry()
     Ledger(Budget(max_time=1.0, began=time.perf_counter() - 1.05)).hurry()

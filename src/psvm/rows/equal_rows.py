@@ -100,5 +100,7 @@ def _hashed_rows(X: Any, codes: Codes) -> Hashes:
     """A number for each row and its class."""
     codes = np.ascontiguousarray(codes)
     if sp.issparse(X):
-        return _core.hash_sparse_rows(X.data, X.indices, X.indptr, codes, 1)
+        index = np.promote_types(X.indices.dtype, X.indptr.dtype)
+        indices, indptr = (one.astype(index, copy=False) for one in (X.indices, X.indptr))
+        return _core.hash_sparse_rows(X.data, indices, indptr, codes, 1)
     return _core.hash_rows(X, codes, 1)

@@ -28,8 +28,9 @@ Array = npt.NDArray[np.float64]
 COARSE, FINE = 1e-3, 1e-4
 # Few rows are solved finely at once: that costs little, and a score counts single rows.
 _FEW_ROWS, _FINEST = 1000, 1e-5
-# Of a limit of seconds, the share that the search leaves for the final fit: twice what the chosen
-# cell took on its slowest split, within these bounds.
+# Of a limit of seconds, the share that the search leaves for the final fit: twice what a cell of
+# the chosen width took on its slowest split, within these bounds. (The first cell of a width starts
+# from zero and computes what the final fit will: the kernel rows of all support vectors.)
 _LEAST_RESERVE, _MOST_RESERVE = 0.2, 0.5
 # While no cell is finished: a final fit that is cut short is better than nothing.
 _RESERVE_OF_NOTHING = 0.1
@@ -132,7 +133,10 @@ class Explorer:
             return self.began + (1.0 - _RESERVE_OF_NOTHING) * self.max_time
         slowest = 0.0
         if self.table.finished.any():
-            slowest = float(self.table.fit_seconds[self.chosen].max()) / self.max_time
+            grid = self.table.grid
+            same = grid.gamma_number == grid.gamma_number[self.chosen]
+            seconds = self.table.fit_seconds[same & self.table.finished]
+            slowest = float(seconds.max()) / self.max_time
         reserve = min(max(2.0 * slowest, _LEAST_RESERVE), _MOST_RESERVE)
         return self.began + (1.0 - reserve) * self.max_time
 

@@ -93,6 +93,11 @@ class Budget:
         return None if self.max_time is None else max(self.max_time - self.seconds, 0.0)
 
     @property
+    def grace(self) -> float:
+        """Seconds by which a fit with a limit may be late and still have time for the rest."""
+        return max(_GRACE * (self.max_time or 0.0), _GRACE_SECONDS)
+
+    @property
     def effort(self) -> float:
         """Seconds of the fit, less those in which a busy machine kept the process waiting."""
         return min(self.seconds, time.process_time() - self.worked_before)
@@ -208,10 +213,8 @@ class Ledger:
     def hurry(self) -> None:
         """Raise OutOfTime if the seconds are over by more than may pass unnoticed."""
         limit = self.budget.max_time
-        if limit is not None:
-            grace = max(_GRACE * limit, _GRACE_SECONDS)
-            if self.budget.seconds > limit + grace:
-                raise OutOfTime
+        if limit is not None and self.budget.seconds > limit + self.budget.grace:
+            raise OutOfTime
 
     @property
     def rounds_left(self) -> int:
@@ -359,8 +362,9 @@ class Stage:
         now = time.perf_counter()
         last_round, self.round_began = now - self.round_began, now
         if self.max_time is not None:
-            # Rather a round too few than one too many, and time for the rest.
-            reserve = self.ledger.reserve() + 0.5 * last_round
+            # The next round may be late by half, but not by more than the grace.
+            late = min(0.5 * last_round, self.ledger.budget.grace)
+            reserve = self.ledger.reserve() + last_round - late
             if self.max_time <= min(reserve, 0.5 * (self.ledger.budget.max_time or 0.0)):
                 return Status.MAX_TIME
         if 0 <= self.max_iter <= iteration:

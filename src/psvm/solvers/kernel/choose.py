@@ -65,12 +65,17 @@ _FIRST_STEPS = 100
 # Newton comes after 100. Raw columns, poly: 3,461 rows, p = 1.0001 from 143 to 9 s; 2,664 rows,
 # p = 1.25 from 193 to 2 s.)
 _MOST_STEPS = 640
+# Seconds that the factor of a matrix and a first step from it may take, per cube of its rows (4,000
+# rows: the factor alone 0.9 s on an idle machine, 1.3 on a busy one).
+_FACTOR_SECONDS = 4e-11
 # Operations of one Newton system up to which a linear kernel is solved among its features.
 _FEW_OPERATIONS = 5e9
 # Distance from the margin beyond which a row costs nothing, if float32 errors are a tenth of it.
 _OUTSIDE = 1e-2
 # Kernel entries that take less time than to find out which are needed (pairs of letter).
 _FEW_ENTRIES = 100_000
+# Rows that the intercept of a start is found from, where there is no time for all.
+_SOME_ROWS = 200
 # Rows with the largest norms, whose float32 entries are the worst, that are recomputed in any case:
 # at most so many, and a hundredth.
 _FAR_OUT = 64
@@ -93,6 +98,8 @@ def solve_kernel(
     solve, tol = _KernelSolve(problem, kernel, ledger, threads), ledger.budget.tol
     if solved:
         return solve.closed(solve.given(alpha, Status.CONVERGED))
+    if solve.has_no_time_for(alpha):
+        return solve.ledger.closed(solve.unmeasured(alpha))
     small, few_features = kernel.size <= SMALL, solve.few_features
     begun = bool(ledger.records)
     float32 = not (small or begun or solve.newton_first) and kernel.float32_is_safe(tol)
@@ -117,7 +124,8 @@ def solve_kernel(
         best = solve.slack_newton(best)
     stuck = best.certificate.gap > tol and best.status is Status.STALLED
     stuck = stuck and problem.n_variables <= RESCUE
-    if small or stuck or (few_features and best.certificate.gap > tol):
+    wanted = small or stuck or (few_features and best.certificate.gap > tol)
+    if wanted and solve.has_time_for_newton:
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):
         last = solve.working_set(best.alpha, float32=False, rounds=_MOST_ROUNDS)
@@ -178,6 +186,13 @@ class _KernelSolve:
         return self.few_features and (self.problem.hard_margin or not easy)
 
     @property
+    def has_time_for_newton(self) -> bool:
+        """Whether proximal Newton, where it needs a factor of the matrix, would get anywhere."""
+        left = self.ledger.budget.seconds_left
+        rows = 0 if self.few_features else self.problem.n_kernel_rows
+        return left is None or left > _FACTOR_SECONDS * float(rows) ** 3
+
+    @property
     def pause(self) -> Callable[[], None] | None:
         """What to do now and then where it takes long to certify."""
         return None if self.ledger.budget.max_time is None else self.ledger.hurry
@@ -187,6 +202,33 @@ class _KernelSolve:
         if self.ledger.rounds_left == 0:
             return True
         return best.status not in (Status.CONVERGED, Status.STALLED, Status.MAX_ITER)
+
+    def has_no_time_for(self, alpha: Array) -> bool:
+        """Whether the seconds will be over before the decision values of a start are there."""
+        left = self.ledger.budget.seconds_left
+        if left is None or not alpha.any():
+            return False
+        entries = float(np.count_nonzero(alpha)) * self.problem.n_kernel_rows
+        # In float32 entries take half as long, or less.
+        seconds = 0.5 * entries * self.kernel.seconds_per_entry(self.threads)
+        return seconds > left + self.ledger.budget.grace
+
+    def unmeasured(self, alpha: Array) -> Solution:
+        """A start as it is, of which nothing is proved; its intercept suits some of the rows."""
+        problem = self.problem
+        some = np.zeros(alpha.size, dtype=np.bool_)
+        some[:: max(alpha.size // _SOME_ROWS, 1)] = True
+        some = problem.sharing_with(some)
+        values = self.decision(alpha, rows=some)
+        # All others might as well lie far outside the margin.
+        far = 1e3 * (1.0 + max(np.max(np.abs(values)), np.max(np.abs(problem.target))))
+        decision = problem.target + far * problem.y
+        decision[some] = values
+        guessed = certify(problem, alpha, decision)
+        nothing = replace(guessed, primal=np.inf, dual=-np.inf, gap=np.inf, measured=np.inf)
+        record = {"iteration": 0, "gap": np.inf, "primal": np.inf, "dual": -np.inf, "changed": 0}
+        self.ledger.stage("start", why="no time for its decision values").tell(record)
+        return Solution(lambda: alpha, nothing, Status.MAX_TIME, decision=decision)
 
     def given(self, alpha: Array, status: Status) -> Solution:
         """The start itself, certified, without the packed rows that pair steps would need."""
