@@ -236,7 +236,6 @@ class RowStates {
     for (auto* zeros :
          {&y_, &cost_, &target_, &signed_cost_, &alpha_, &slack_, &coef_, &aim_, &score_})
       zeros->assign(padded, 0.0);
-    beyond_.resize(padded + 1);
     up_.assign(padded, -infinity);
     low_.assign(padded, infinity);
     std::copy(rows.y, rows.y + n_, y_.begin());
@@ -249,6 +248,7 @@ class RowStates {
     }
   }
 
+  index_t size() const { return static_cast<index_t>(n_); }
   bool hard_margin() const { return hard_margin_; }
   double y(std::size_t i) const { return y_[i]; }
   double target(std::size_t i) const { return target_[i]; }
@@ -267,16 +267,18 @@ class RowStates {
   bool can_go_up(std::size_t i) const { return y_[i] > 0 ? below_bound(i) : alpha_[i] > 0.0; }
   bool can_go_low(std::size_t i) const { return y_[i] < 0 ? below_bound(i) : alpha_[i] > 0.0; }
   // Calls visit(row, by) for the rows that may go up (or low), are not hidden, and whose scores were
-  // beyond the middle by more than `least` at the last `extremes`.
+  // beyond the middle by more than `least` at the last `extremes`. `beyond` is working memory.
   template <class Visit>
-  void for_violators(bool up, double middle, double least, const Visit& visit) {
+  void for_violators(bool up, double middle, double least, std::vector<index_t>& beyond,
+                     const Visit& visit) const {
     const double sign = up ? 1.0 : -1.0;
     index_t count = 0;
+    beyond.resize(score_.size() + 1);
     on_this_cpu<BeyondPass, const double*, const double*, double, double, index_t, index_t*,
                 index_t*>(score_.data(), (up ? up_ : low_).data(), sign, sign * middle + least,
-                          static_cast<index_t>(score_.size()), beyond_.data(), &count);
+                          static_cast<index_t>(score_.size()), beyond.data(), &count);
     for (index_t k = 0; k < count; ++k) {
-      const index_t row = beyond_[static_cast<std::size_t>(k)];
+      const index_t row = beyond[static_cast<std::size_t>(k)];
       visit(row, sign * (score_[static_cast<std::size_t>(row)] - middle));
     }
   }
@@ -390,7 +392,6 @@ class RowStates {
   std::vector<double> y_, target_, cost_, signed_cost_, alpha_, slack_, coef_, score_;
   std::vector<double> aim_;       // target - y slack; at p = 1 the target
   std::vector<double> up_, low_;  // 0 where a step is allowed, -inf / +inf where not
-  std::vector<index_t> beyond_;   // working memory of `for_violators`
   double positive_cost_ = 0.0;
   index_t support_ = 0, free_ = 0;
 };

@@ -141,8 +141,15 @@ class WorkingSetRounds {
             !decision_.is_stale(at(variables_.kernel_row(v))))
           take_variable(v);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
-    take_worst(true, room / 2, first, taken, take);
-    take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
+    if (first) {
+      take_worst(true, room / 2, first, taken, take);
+      take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
+    } else {
+      const auto [up, low] =
+          violators_.worst_of_both(rows(), round_.middle(), at(room), taken, run_);
+      for (const auto& side : {up, low})
+        for (const auto& violator : side) take(violator.row);
+    }
     for (const index_t v : chosen) in_block_[at(v)] = 0;
     std::sort(chosen.begin(), chosen.end());
     members_.choose(chosen, in_block_);

@@ -45,6 +45,15 @@ def test_groups_are_those_of_numpy(storage, dtype):
     np.testing.assert_array_equal(same.first[same.group], first[group.ravel()])
 
 
+def test_index_arrays_of_two_kinds():
+    """Selecting rows of a matrix with int32 indices may leave it with an int64 indptr."""
+    X, y = repeated()
+    X, codes = sp.csr_matrix(X), y.astype(np.int32)
+    expected = find_equal_rows(X, codes)
+    X.indptr = X.indptr.astype(np.int64)
+    np.testing.assert_array_equal(find_equal_rows(X, codes).group, expected.group)
+
+
 def test_small_integers_are_told_apart():
     """Their bits are mostly zero, which a hash that only multiplies would not survive."""
     X = np.stack(np.meshgrid(*[np.arange(16.0)] * 3), axis=-1).reshape(-1, 3)

@@ -136,7 +136,8 @@ class EncodedTargets:
         The gap counts what is rounded off where targets, costs and the intercept change units.
         """
         own = found.alpha
-        alpha = self.scale * own
+        with np.errstate(over="ignore"):  # then nothing is proved
+            alpha = self.scale * own
         given = own, self.epsilon, self.cost_error > 0.0
         solution = self.converted(found, UnitErrors.of(rows, *given), tol, lambda: alpha)
         if solution.certificate.gap > tol:

@@ -134,8 +134,8 @@ TEST_PER_CPU(row_states, violators_of_either_side) {
     rows.extremes(f.data());
     rows.hide(3);
     for (const bool up : {true, false}) {
-      std::vector<index_t> found, expected;
-      rows.for_violators(up, 0.1, 0.5, [&](index_t row, double by) {
+      std::vector<index_t> found, expected, beyond;
+      rows.for_violators(up, 0.1, 0.5, beyond, [&](index_t row, double by) {
         found.push_back(row);
         CHECK_NEAR(by, (up ? 1.0 : -1.0) * (rows.score(at(row)) - 0.1), 1e-14);
       });

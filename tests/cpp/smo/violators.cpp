@@ -59,6 +59,28 @@ TEST(violators, the_worst_as_by_a_full_sort) {
   }
 }
 
+TEST(violators, of_both_sides_on_any_threads) {
+  const std::size_t n = 9001;
+  const PNormHinge loss(1.0);
+  const SmallProblem problem(1.0, n, 1);
+  const auto taken = [](index_t i) { return i % 7 == 0; };
+  for (const int threads : {1, 2}) {
+    TestRun test(threads);
+    RowStates rows(loss, problem.rows(), problem.alpha, test.run);
+    // In the last round hardly a row may go up: more that may go low are chosen.
+    Violators violators;
+    for (const double offset : {0.0, 0.1, 1.98}) {
+      auto f = numbers(n, -1.0, 1.0, 3);
+      for (std::size_t i = 0; i < n; ++i) f[i] = problem.target[i] - f[i] + offset;
+      rows.extremes(f.data());
+      const auto [up, low] = violators.worst_of_both(rows, 0.0, 301, taken, test.run);
+      CHECK(rows_of(up) == sorted(rows, n, 0.0, true, 150, taken));
+      CHECK(rows_of(low) == sorted(rows, n, 0.0, false, 301 - up.size(), taken));
+      CHECK((up.size() < 150) == (offset > 1.0));
+    }
+  }
+}
+
 TEST(violators, some_are_a_random_choice_of_all) {
   TestRun test(1);
   const std::size_t n = 200;
