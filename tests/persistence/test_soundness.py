@@ -8,11 +8,13 @@ import pytest
 import scipy.sparse as sp
 from messages import assert_mentions
 from model_files import X, Y, refusal
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_data import blobs, thin
 
 from psvm import PSVC, PSVCCV, LinearPSVC
-from psvm.persistence import load, save
+from psvm.persistence import ModelFileError, load, save
+from psvm.persistence.soundness import check_sound
 
 pytest.importorskip("skops.io")
 
@@ -165,6 +167,16 @@ def test_unsound_search_with_a_preprocessor_is_refused(change, tmp_path):
     UNSOUND_PREPARED_SEARCH[change](search)
     save(search, tmp_path / "m.psvm")
     assert_mentions(refusal(tmp_path / "m.psvm"), "was not written by psvm")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [[], [str], None, [("scaler", StandardScaler())] * 2 + [("machine", PSVC)], [(1, PSVC())]],
+)
+def test_unsound_steps_of_a_pipeline_are_refused(steps):
+    check_sound(Pipeline, vars(make_pipeline(StandardScaler(), PSVC())), "model")
+    with pytest.raises(ModelFileError, match=r"model \(Pipeline\) was not written by psvm"):
+        check_sound(Pipeline, {"steps": steps}, "model")
 
 
 @pytest.mark.parametrize("change", UNSOUND_SEARCH)

@@ -37,7 +37,7 @@ def check_sound(kind: type, state: State, where: str) -> None:
     Parameters
     ----------
     kind : type
-        A class of psvm.
+        A class of psvm, or any other, of which only pipelines are checked.
     state : dict
         Attributes of an object of it; those of an estimator that is not fitted are not checked.
     where : str
@@ -77,6 +77,8 @@ def check_sound(kind: type, state: State, where: str) -> None:
             _check(_is_real_array(state["intercept_"], (1,)), "intercept_")
         elif "best_estimator_" in state and issubclass(kind, PSVRCV):
             _check_regressor_search(state)
+        elif issubclass(kind, Pipeline):
+            _check_steps(state)
         elif issubclass(kind, Sigmoid):
             for name in ("slope", "offset"):
                 _check(_is_finite(state[name]), name)
@@ -93,6 +95,13 @@ def check_sound(kind: type, state: State, where: str) -> None:
 def _check(holds: bool, name: str) -> None:
     if not holds:
         raise ModelFileError(f"its {name} does not fit the rest")
+
+
+def _check_steps(state: State) -> None:
+    steps = state["steps"]
+    _check(isinstance(steps, list) and len(steps) > 0, "steps")
+    for name, step in steps:
+        _check(isinstance(name, str) and not isinstance(step, type), "steps")
 
 
 def _check_kernel(state: State) -> None:

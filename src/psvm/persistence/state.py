@@ -94,16 +94,15 @@ def packed(model: Any) -> Any:
 
 
 def unpacked(model: Any, format_version: int) -> Any:
-    """The model that was packed, from any readable format; its psvm parts checked."""
+    """The model that was packed, from any readable format; its parts checked."""
     steps = upgrades_from(format_version)
 
     def unpack(kind: type, state: State, where: str) -> State:
-        if not _is_of_psvm(kind):
-            return state
-        for step in steps:
-            state = step(kind.__name__, dict(state))
-        if isinstance(state.get("history_"), str):
-            state["history_"] = json.loads(state["history_"])
+        if _is_of_psvm(kind):
+            for step in steps:
+                state = step(kind.__name__, dict(state))
+            if isinstance(state.get("history_"), str):
+                state["history_"] = json.loads(state["history_"])
         check_sound(kind, state, where)
         return state
 
