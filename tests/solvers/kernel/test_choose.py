@@ -1,5 +1,7 @@
 """The stages of a kernel solve see rows, of which several may share a kernel row."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
@@ -11,7 +13,7 @@ from psvm.mathematics.problem import KernelProblem, feasible
 from psvm.rows.kernel import Kernel
 from psvm.rows.kernel_matrix import TrainingKernel
 from psvm.solvers.kernel.candidate import Candidate
-from psvm.solvers.kernel.choose import _KernelSolve
+from psvm.solvers.kernel.choose import _KernelSolve, solve_kernel
 from psvm.solvers.kernel.whole import solve_slack_newton
 from psvm.solvers.ledger import Budget, Ledger, Status
 
@@ -95,3 +97,23 @@ def test_newton_ends_what_raw_columns_take_long_for(p):
     assert solvers[-1] == "proximal_newton"
     assert solvers.count("working_set_float64") < 80
     assert model.dual_gap_[0] <= 1e-4
+
+
+def test_a_small_matrix_is_looked_at_when_the_time_is_over():
+    """One that is not positive semidefinite proves nothing, however small its gap."""
+    rng = np.random.default_rng(0)
+    n, y = 60, np.where(np.arange(60) % 2, 1.0, -1.0)
+    A = rng.normal(size=(n, n))
+    K = np.eye(n) + 0.1 * (A + A.T) / 2
+    assert np.linalg.eigvalsh(K)[0] < -1e-3
+    problem = KernelProblem.classification([0], y, np.full(n, 0.5), PNormHinge(1.5))
+    kernel = TrainingKernel(Kernel("precomputed"), K, [0, n], 1e7, 1)
+    ledger = Ledger(Budget())
+    found = solve_kernel(problem, kernel, np.zeros(n), ledger, threads=1)
+    assert found.status is Status.STATIONARY
+    assert found.certificate.gap <= 1e-4
+    late = Budget(max_time=1e-3, began=time.perf_counter() - 1.0)
+    again = Ledger(late, records=ledger.records[:1])
+    again = solve_kernel(problem, kernel, found.alpha, again, threads=1)
+    assert again.certificate.gap <= 1e-4
+    assert again.status is Status.STATIONARY

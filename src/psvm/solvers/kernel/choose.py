@@ -123,9 +123,8 @@ def solve_kernel(
     if solve.suits_slack_newton and best.certificate.gap > tol:
         best = solve.slack_newton(best)
     stuck = best.certificate.gap > tol and best.status is Status.STALLED
-    stuck = stuck and problem.n_variables <= RESCUE
-    wanted = small or stuck or (few_features and best.certificate.gap > tol)
-    if wanted and solve.has_time_for_newton:
+    stuck = stuck and problem.n_variables <= RESCUE and solve.has_time_for_factor
+    if small or stuck or (few_features and best.certificate.gap > tol):
         best = solve.proximal_newton(best)
     if best.certificate.gap > tol and not solve.over(best):
         last = solve.working_set(best.alpha, float32=False, rounds=_MOST_ROUNDS)
@@ -186,8 +185,8 @@ class _KernelSolve:
         return self.few_features and (self.problem.hard_margin or not easy)
 
     @property
-    def has_time_for_newton(self) -> bool:
-        """Whether proximal Newton, where it needs a factor of the matrix, would get anywhere."""
+    def has_time_for_factor(self) -> bool:
+        """Whether proximal Newton would get anywhere where it needs a factor of the matrix."""
         left = self.ledger.budget.seconds_left
         rows = 0 if self.few_features else self.problem.n_kernel_rows
         return left is None or left > _FACTOR_SECONDS * float(rows) ** 3
