@@ -65,7 +65,7 @@ nb::dict state_of(const BlockShare& s) {
   const auto count = static_cast<std::size_t>(s.share.count());
   nb::dict columns;
   for (const auto& [name, which] : remembered)
-    if (const double* column = (s.share.*which).get())
+    if (const double* column = s.share.*which)
       columns[name] = to_numpy(std::vector<double>(column, column + count), {count});
   return columns;
 }
@@ -77,9 +77,7 @@ void set_state(BlockShare& s, const nb::dict& columns) {
     const auto values = nb::cast<Vector<double>>(columns[name]);
     if (values.shape(0) != count)
       throw nb::value_error("a column needs one value per row of the share");
-    Share::Column& column = s.share.*which;
-    if (!column) column.reset(new double[count]);
-    std::copy_n(values.data(), count, column.get());
+    std::copy_n(values.data(), count, s.share.make(which));
   }
 }
 
@@ -220,7 +218,7 @@ void bind_linear_rows(nb::module_& m) {
   const auto column = [&](const char* name, Share::Column Share::* which) {
     share.def_prop_ro(name, [which](nb::handle self) {
       Share& s = nb::cast<BlockShare&>(self).share;
-      return view_of((s.*which).get(), s.count(), self);
+      return view_of(s.*which, s.count(), self);
     });
   };
   column("centre", &Share::centre);
@@ -242,7 +240,7 @@ void bind_linear_rows(nb::module_& m) {
       "keep_best",
       [](BlockShare& s, bool linearised, double minus, double plus) {
         const double factor[2] = {minus, plus};
-        s.share.keep_best(linearised ? s.share.linearised.get() : s.share.alpha.get(), factor);
+        s.share.keep_best(linearised ? s.share.linearised : s.share.alpha, factor);
       },
       "linearised"_a, "minus"_a, "plus"_a);
 

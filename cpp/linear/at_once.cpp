@@ -183,7 +183,7 @@ class OneProblem {
       begin_cold();
     }
     certify();
-    solved_.alpha.assign(share_.best.get(), share_.best.get() + share_.count());
+    solved_.alpha.assign(share_.best, share_.best + share_.count());
     for (char& letter : solved_.status)
       letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     return std::move(solved_);
@@ -238,7 +238,7 @@ class OneProblem {
     std::vector<std::int64_t> place;
     if (block_.feature_row) place.assign(block_.feature_row, block_.feature_row + block_.size);
     const CoordinateProblem problem{block_.size,
-                                    share_.y.get(),
+                                    share_.y,
                                     block_.target,
                                     block_.cost,
                                     place.empty() ? nullptr : place.data(),
@@ -257,7 +257,7 @@ class OneProblem {
         solve_coordinate_descent(features_, problem, nothing, budget, hopeless, run_);
     const double factors[2] = {1.0, 1.0};
     share_.keep_best(end.alpha.data(), factors);
-    std::copy(end.alpha.begin(), end.alpha.end(), share_.centre.get());
+    std::copy(end.alpha.begin(), end.alpha.end(), share_.centre);
     solved_.iterations = end.iterations;
     solved_.w = end.w;
     solved_.b = end.intercept;

@@ -38,8 +38,8 @@ class Chunk {
     sum_up(order, sums);
     if (order.kind == PassKind::probe) return;
     Share& share = *order.share;
-    std::copy_n(s_.alpha, count_, share.alpha.get() + begin_);
-    std::copy_n(s_.weight, count_, share.weight.get() + begin_);
+    std::copy_n(s_.alpha, count_, share.alpha + begin_);
+    std::copy_n(s_.weight, count_, share.weight + begin_);
     add_dual(s_.alpha, order.delta ? s_.before : nullptr, s_.conjugate, sums.dual);
   }
 
@@ -50,8 +50,8 @@ class Chunk {
     count_ = end - begin;
     for (index_t r = 0; r < count_; ++r) s_.rows[r] = share.row(begin + r);
     if (share.y) {
-      std::copy_n(share.y.get() + begin, count_, s_.y);
-      std::copy_n(share.cost.get() + begin, count_, s_.cost);
+      std::copy_n(share.y + begin, count_, s_.y);
+      std::copy_n(share.cost + begin, count_, s_.cost);
     } else {
       for (index_t r = 0; r < count_; ++r) {
         const row_t row = s_.rows[r];
@@ -110,8 +110,8 @@ class Chunk {
   // Margins at which the prox is taken, and the change along the direction.
   void take_margins(const PassOrder& order) {
     Share& share = *order.share;
-    double* margin = share.margin.get() + begin_;
-    double* change = share.change.get() + begin_;
+    double* margin = share.margin + begin_;
+    double* change = share.change + begin_;
     if (order.kind == PassKind::begin) {
       products(order, margin);
       std::fill_n(change, count_, 0.0);
@@ -128,15 +128,15 @@ class Chunk {
   // Sums at the old alpha along the change.
   void compare(const PassOrder& order, PassSums& sums) {
     Share& share = *order.share;
-    std::copy_n(share.alpha.get() + begin_, count_, s_.before);
+    std::copy_n(share.alpha + begin_, count_, s_.before);
     for (index_t r = 0; r < count_; ++r) sums.slope_before += s_.before[r] * s_.change[r];
     if (!order.linearise) return;
-    const double* weight = share.weight.get() + begin_;
+    const double* weight = share.weight + begin_;
     const double bound = order.envelope.p == 1.0 ? 1.0 : infinity;
     for (index_t r = 0; r < count_; ++r)
       s_.linearised[r] =
           std::clamp(s_.before[r] - weight[r] * s_.change[r], 0.0, bound * s_.cost[r]);
-    std::copy_n(s_.linearised, count_, share.linearised.get() + begin_);
+    std::copy_n(s_.linearised, count_, share.linearised + begin_);
     conjugates(order, s_.linearised);
     add_dual(s_.linearised, nullptr, s_.conjugate, sums.linearised);
   }
@@ -154,10 +154,10 @@ class Chunk {
 
   void set_centre(const PassOrder& order) {
     Share& share = *order.share;
-    double* centre = share.centre.get() + begin_;
+    double* centre = share.centre + begin_;
     switch (order.centre) {
       case Centre::keep: std::copy_n(centre, count_, s_.centre); return;
-      case Centre::alpha: std::copy_n(share.alpha.get() + begin_, count_, s_.centre); break;
+      case Centre::alpha: std::copy_n(share.alpha + begin_, count_, s_.centre); break;
       case Centre::zero: std::fill_n(s_.centre, count_, 0.0); break;
       case Centre::band:
       case Centre::half_cost:
@@ -241,7 +241,7 @@ class Chunk {
   void certify(const PassOrder& order, PassSums& sums) {
     const double p = order.envelope.p;
     products(order, s_.margin);
-    std::copy_n(order.share->best.get() + begin_, count_, s_.alpha);
+    std::copy_n(order.share->best + begin_, count_, s_.alpha);
     conjugates(order, s_.alpha);
     product_errors(order, s_.before, s_.weight);
     const PNormHinge hinge(p);
@@ -276,7 +276,7 @@ class Chunk {
   // dual.image[1] and dual.alpha[1] become sum W y <r, v> [x, 1].
   void curve(const PassOrder& order, PassSums& sums) {
     products(order, s_.change);
-    const double* weight = order.share->weight.get() + begin_;
+    const double* weight = order.share->weight + begin_;
     index_t chosen = 0;
     for (index_t r = 0; r < count_; ++r) {
       const double coef = weight[r] * s_.change[r];
@@ -356,26 +356,29 @@ std::vector<PassSums> empty_sums(const std::vector<PassOrder>& orders, index_t f
 // Calls body(rows of the chunk, their weights, count) for the rows with W > 0 in [begin, end).
 template <class Body>
 void for_active(const Share& share, index_t begin, index_t end, index_t chunk, const Body& body) {
-  std::vector<row_t> rows;
-  std::vector<double> weights;
+  std::vector<row_t> rows(static_cast<std::size_t>(chunk) + 1);
+  std::vector<double> weights(rows.size());
   const index_t last = share.position_of(end);
+  std::size_t count = 0;
   for (index_t k = share.position_of(begin); k < last; ++k) {
     const double weight = share.weight[static_cast<std::size_t>(k)];
-    if (weight <= 0.0) continue;
     const row_t row = share.feature_row(k);
-    if (!rows.empty() && rows.back() == row) {  // two rows on the same features are one
-      weights.back() += weight;
+    if (count > 0 && rows[count - 1] == row) {  // two rows on the same features are one
+      weights[count - 1] += weight;
       continue;
     }
-    rows.push_back(row);
-    weights.push_back(weight);
-    if (static_cast<index_t>(rows.size()) == chunk) {
+    // No branch: which rows have a weight is hard to foresee.
+    rows[count] = row;
+    weights[count] = weight;
+    count += !(weight <= 0.0);
+    if (static_cast<index_t>(count) > chunk) {
       body(rows.data(), weights.data(), chunk);
-      rows.clear();
-      weights.clear();
+      rows[0] = rows[count - 1];
+      weights[0] = weights[count - 1];
+      count = 1;
     }
   }
-  if (!rows.empty()) body(rows.data(), weights.data(), static_cast<index_t>(rows.size()));
+  if (count > 0) body(rows.data(), weights.data(), static_cast<index_t>(count));
 }
 
 }  // namespace
@@ -383,8 +386,7 @@ void for_active(const Share& share, index_t begin, index_t end, index_t chunk, c
 std::vector<PassSums> run_pass(const LinearRows& rows, const std::vector<PassOrder>& orders,
                                RunControl& run) {
   for (const PassOrder& order : orders)
-    if (order.linearise && !order.share->linearised)
-      order.share->linearised.reset(new double[static_cast<std::size_t>(order.share->count())]);
+    if (order.linearise) order.share->make(&Share::linearised);
   const index_t chunk = chunk_rows(rows);
   double work = 0.0;
   for (const PassOrder& order : orders) {
@@ -432,7 +434,7 @@ std::vector<double> weighted_gram(const LinearRows& rows, const Share& share, co
   std::vector<std::vector<double>> partial(static_cast<std::size_t>(run.threads()));
   // A product in a tile of dense rows takes an eighth of the time of an entry in a pass.
   const bool tiles = rows.entries() == static_cast<double>(rows.features());
-  const double* weight = share.weight.get();
+  const double* weight = share.weight;
   const auto active = share.count() - std::count(weight, weight + share.count(), 0.0);
   const double products = static_cast<double>(active) * rows.entries() * rows.entries();
   const double work = tiles ? products / 8.0 : products;

@@ -110,7 +110,7 @@ class Newton {
       set_cost(1.0);
       consider(false);
     }
-    if (!kept_) keep(share_.alpha.get(), 0.0, 0.0);
+    if (!kept_) keep(share_.alpha, 0.0, 0.0);
     return {{best_u_.begin(), best_u_.end() - 1},
             best_u_.back() - shifted(best_u_),
             status,
@@ -327,7 +327,7 @@ class Newton {
     const double gap = relative_gap(best_primal_, value), pair = best_gap();
     const bool better = gap < 0.5 * pair || (gap <= budget_.tol && budget_.tol < pair);
     if (!better && (kept_ || !(value > best_dual_))) return;
-    keep(linearised ? share_.linearised.get() : share_.alpha.get(), factors[0], factors[1]);
+    keep(linearised ? share_.linearised : share_.alpha, factors[0], factors[1]);
     best_dual_ = value;
   }
 
@@ -335,7 +335,7 @@ class Newton {
     const double factors[2] = {minus, plus};
     share_.keep_best(alpha, factors);
     if (minus == 0.0 && plus == 0.0)  // whatever alpha is, perhaps not even a number
-      std::fill_n(share_.best.get(), share_.count(), 0.0);
+      std::fill_n(share_.best, share_.count(), 0.0);
     kept_ = true;
   }
 

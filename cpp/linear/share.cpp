@@ -1,15 +1,30 @@
 #include "linear/share.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace psvm {
 
 Share::Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std::int8_t> signs)
     : block(block), signs(std::move(signs)), rows_(std::move(rows)) {
   count_ = rows_.empty() ? block.size : static_cast<index_t>(rows_.size());
-  const auto n = static_cast<std::size_t>(count_);
+  // An odd number of cache lines: entries a power of two apart would share a cache set.
+  const index_t stride = ((count_ + lanes<double> - 1) / lanes<double> | 1) * lanes<double>;
+  Column* const needed[] = {&margin, &change, &centre, &alpha, &weight};
   // Not initialised: the first pass does, on the threads that will use it.
-  for (Column* column : {&margin, &change, &centre, &alpha, &weight}) column->reset(new double[n]);
+  memory_.emplace_back().make_room_for(static_cast<std::size_t>(stride) * std::size(needed), false);
+  double* next = memory_.back().data();
+  for (Column* column : needed) *column = std::exchange(next, next + stride);
+}
+
+double* Share::make(Column Share::* column) {
+  if (!(this->*column)) {
+    memory_.emplace_back().make_room_for(static_cast<std::size_t>(std::max<index_t>(count_, 1)),
+                                         false);
+    this->*column = memory_.back().data();
+  }
+  return this->*column;
 }
 
 index_t Share::position_of(index_t row) const {
@@ -29,8 +44,8 @@ index_t Share::position_of(index_t row) const {
 
 void Share::gather() {
   const auto n = static_cast<std::size_t>(count_);
-  y.reset(new double[n]);
-  cost.reset(new double[n]);
+  make(&Share::y);
+  make(&Share::cost);
   for (std::size_t k = 0; k < n; ++k) {
     const row_t own = row(static_cast<index_t>(k));
     y[k] = signs[static_cast<std::size_t>(block.codes[own])];
@@ -50,7 +65,7 @@ void Share::tame(double factor) {
 }
 
 void Share::keep_best(const double* from, const double* factor) {
-  if (!best) best.reset(new double[static_cast<std::size_t>(count_)]);
+  make(&Share::best);
   for (index_t k = 0; k < count_; ++k) {
     const auto at = static_cast<std::size_t>(k);
     const bool positive =

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "linear/linear_rows.hpp"
 
 namespace psvm {
@@ -23,6 +23,7 @@ struct Share {
   // `rows` lists the rows that take part, ascending; empty for all. `signs` is the sign of each
   // class in this problem.
   Share(std::vector<row_t> rows, const BlockProblem& block, std::vector<std::int8_t> signs);
+  Share(const Share&) = delete;
 
   index_t count() const { return count_; }
   const std::vector<row_t>& rows() const { return rows_; }
@@ -46,22 +47,29 @@ struct Share {
   void tame(double factor);
   double tamed() const { return tamed_; }
 
+  // A number for each row.
+  using Column = double*;
+  // Memory for a column that has none yet.
+  double* make(Column Share::* column);
+
   const BlockProblem block;
   const std::vector<std::int8_t> signs;
+  // Margin y (<w, x> + b), its change along the last direction, the centre of the envelope, alpha
+  // and its slope W.
+  Column margin = nullptr, change = nullptr, centre = nullptr, alpha = nullptr, weight = nullptr;
+  // Alpha linearised along the last direction; the best dual variables so far: null before.
+  Column linearised = nullptr, best = nullptr;
+  // Sign and cost of each row, after `gather`; null before.
+  Column y = nullptr, cost = nullptr;
 
  private:
   std::vector<row_t> rows_;
   index_t count_;
   double tamed_ = 1.0;
   bool paired_ = false;
-
- public:
-  using Column = std::unique_ptr<double[]>;
-  // Margin y (<w, x> + b), its change along the last direction, the centre of the envelope, alpha
-  // and its slope W; alpha linearised along the last direction; the best dual variables so far.
-  Column margin, change, centre, alpha, weight, linearised, best;
-  // Sign and cost of each row, after `gather`; null before.
-  Column y, cost;
+  // Of the columns that all problems need, and of each of the others. No large pages, which would take
+  // what is not used, too.
+  std::vector<AlignedMemory<double>> memory_;
 };
 
 }  // namespace psvm

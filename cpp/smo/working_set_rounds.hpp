@@ -141,7 +141,7 @@ class WorkingSetRounds {
             !decision_.is_stale(at(variables_.kernel_row(v))))
           take_variable(v);
     const index_t room = capacity - static_cast<index_t>(chosen.size());
-    if (first) {
+    if (first || places_.shared()) {  // a variable that may go either way joins once
       take_worst(true, room / 2, first, taken, take);
       take_worst(false, capacity - static_cast<index_t>(chosen.size()), first, taken, take);
     } else {
