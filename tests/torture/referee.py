@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -205,6 +205,11 @@ def judge(stored: Stored, outcome: Outcome, name: str) -> None:
     if least < -1e-9:
         _judge_stationary(stored, outcome, name, least)
         return
+    if least < 0 and problem.entry_error == 0:
+        # A given matrix, not definite by the rounding of its entries: what is gained along such a
+        # direction is none. The model itself is judged with the entries as they are.
+        error = -least * np.abs(problem.K).max()
+        problem = replace(problem, entry_error=Real(error))
     short = float(problem.short(stored.values).max(initial=0))
     if problem.hard and short > INSIDE:
         outcome.found("false certificate", f"{name}: hard margin with slack {short:.1e}")

@@ -10,6 +10,7 @@ from psvm import PSVC, LinearPSVC
 from torture.cases import Data, FitCase
 from torture.decisions import check_decisions
 from torture.exact import Kernel, Problem, Real, Value, exactly
+from torture.fits import run_fit
 from torture.interior_point import Bracket, improve
 from torture.outcome import Outcome
 from torture.referee import Referee, by_its_name, judge
@@ -122,3 +123,32 @@ def test_kernels_are_their_definitions():
         Kernel("poly", 2.0, 1.0, 2).matrix(x - 1e8, z - 1e8)[0, 0]
         == (2 * Real((2.0 - 1e8) * (4.0 - 1e8)) + 1) ** 2
     )
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        120063769,  # an indefinite matrix that was not looked at for want of time
+        120160151,  # a product of rows at 1e7, whose least eigenvalue is below 0 by rounding
+    ],
+)
+def test_what_was_found_is_mended(seed):
+    assert run_fit(seed).findings == []
+
+
+def test_a_matrix_that_rounding_makes_indefinite_is_judged_as_if_it_were_not():
+    """Along its directions below zero P falls without bound: no certificate would be true."""
+    rng = np.random.default_rng(0)
+    X = 1e3 + rng.normal(size=(40, 2))
+    K = X @ X.T
+    K = (K + K.T) / 2
+    assert -1e-9 < np.linalg.eigvalsh(K / K.max())[0] < 0
+    y = np.where(rng.normal(size=40) > 0, 1, 0)
+    case = FitCase("PSVC", {"p": 1.5, "C": 1.0, "tol": 1e-4, "kernel": "precomputed"},
+                   Data(K, K, y, None, "array"))  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fitted(case)
+    assert not verdict(case, model).findings
+    model.dual_coef_ *= 2.0
+    assert "false certificate" in {one.what for one in verdict(case, model).findings}

@@ -154,6 +154,8 @@ def test_quantiles_are_judged_one_by_one(monkeypatch):
         703854,  # a gap in history_ that was no number
         8002153,  # a bound beyond the range of numbers
         120016073,  # dual variables beyond it, in the unit of the targets
+        120081255,  # predictions that were no numbers, of an indefinite kernel
+        120082275,
     ],
 )
 def test_what_was_found_is_mended(seed):

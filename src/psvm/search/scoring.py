@@ -97,6 +97,8 @@ class HeldOutScorer:
         else:
             X = self._held_out_rows(fold)
             for place in places:
+                if not np.isfinite(own.decision(int(place))).all():
+                    continue  # of a kernel that is not definite: there is no score
                 model = self._model(split, int(place), answers)
                 value = self._scorer(model, X, self._y[fold.test], **parameters)
                 found[place] = _number(value, self._scorer)

@@ -48,8 +48,9 @@ class ColumnarFile:
 
     def _damaged(self, error: BaseException) -> DataError:
         detail = str(error).partition("\n")[0]
-        # Names of the reader's own parts tell nobody anything.
-        said = f" ({detail})" if detail and "::" not in detail else ""
+        # Names of the reader and its parts tell nobody anything.
+        inner = "::" in detail or "polars" in detail.lower()
+        said = f" ({detail})" if detail and not inner else ""
         return DataError(self.name, f"the {self._format.value} data is damaged or cut short{said}")
 
     def blocks(self, columns: Sequence[str]) -> Iterator[TableBlock]:
