@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "smo/block_members.hpp"
@@ -116,12 +117,13 @@ class WorkingSetRounds {
   void select(bool first) {
     grow_block();
     const index_t capacity = block_size_;
-    std::vector<index_t> chosen;
+    const std::vector<index_t> last = std::exchange(chosen_, {});
+    std::vector<index_t>& chosen = chosen_;
     if (capacity == n_) {
-      if (members_.size() == n_) return;
       chosen.resize(at(n_));
       std::iota(chosen.begin(), chosen.end(), index_t(0));
-      return members_.choose(chosen, in_block_);
+      if (members_.size() < n_) members_.choose(chosen, in_block_);
+      return;
     }
     const auto taken = [&](index_t i) { return in_block_[at(variables_.rows().of(i))] != 0; };
     const auto take_variable = [&](index_t v) {
@@ -133,13 +135,15 @@ class WorkingSetRounds {
     // Half of the last block stays, free variables first; two thirds for p > 1, where nearly all are
     // free and take longer to settle (0.6 and 0.75: up to 1.3 times faster; 0.25: 1.6 times slower).
     const index_t stay = loss_.bounded() ? capacity / 2 : 2 * capacity / 3;
-    std::vector<index_t> last = members_.rows();
-    if (!std::is_sorted(last.begin(), last.end())) std::sort(last.begin(), last.end());
-    for (const bool free : {true, false})
+    index_t free_ones = 0;
+    for (const bool free : {true, false}) {
       for (const index_t v : last)
         if (static_cast<index_t>(chosen.size()) < stay && has_free(v) == free &&
             !decision_.is_stale(at(variables_.kernel_row(v))))
           take_variable(v);
+      if (free) free_ones = static_cast<index_t>(chosen.size());
+    }
+    const auto middle = static_cast<index_t>(chosen.size());
     const index_t room = capacity - static_cast<index_t>(chosen.size());
     if (first || places_.shared()) {  // a variable that may go either way joins once
       take_worst(true, room / 2, first, taken, take);
@@ -151,7 +155,11 @@ class WorkingSetRounds {
         for (const auto& violator : side) take(violator.row);
     }
     for (const index_t v : chosen) in_block_[at(v)] = 0;
-    std::sort(chosen.begin(), chosen.end());
+    // Rising: those that stay already are, twice.
+    const auto begin = chosen.begin();
+    std::inplace_merge(begin, begin + free_ones, begin + middle);
+    std::sort(begin + middle, chosen.end());
+    std::inplace_merge(begin, begin + middle, chosen.end());
     members_.choose(chosen, in_block_);
   }
 
@@ -229,6 +237,7 @@ class WorkingSetRounds {
   Violators violators_;
   BlockMembers<T> members_;
   std::vector<char> in_block_;   // by variable
+  std::vector<index_t> chosen_;  // the members, rising
   std::vector<index_t> asking_;  // rows of the members
   bool indefinite_ = false, unbounded_ = false;
   index_t total_changed_ = 0, last_changed_ = 0, last_steps_ = 0;
