@@ -7,6 +7,7 @@ measurement starts Python anew.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -102,6 +103,9 @@ def in_child(measure: Callable[[Any], Any], task: Any) -> Ended:
     if not CAN_FORK:
         write_answer(measure, task, answer_file)
         return Ended(**json.loads(answer_file.read_text()))
+    # A collection in the child would go through, and so copy, all that the parent holds, under the
+    # lock that its threads wait for (letter on two threads: 0.28 instead of 0.19 s).
+    gc.freeze()
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a library that prints must not be read
