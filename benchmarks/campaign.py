@@ -19,7 +19,7 @@ INTELEX = (
 )
 STAGES = {
     # Interleaved turns of psvm and intelex. At 12 times psvm's seconds its target (10) is decided.
-    "intelex": f"--C 0.1 1 10 100 {INTELEX}",
+    "intelex": f"--C 1 10 100 {INTELEX}",
     # LIBSVM, at one C: its fits are the longest. Its target (15) is decided at 20 times.
     "libsvm": "--C 1 --rivals sklearn libsvm --give-up-after 20 --time-limit 100",
     # What other exponents cost, and what a second thread gains there.
