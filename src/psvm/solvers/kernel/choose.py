@@ -205,8 +205,8 @@ class _KernelSolve:
     def has_no_time_for(self, alpha: Array) -> bool:
         """Whether the seconds will be over before the decision values of a start are there."""
         left = self.ledger.budget.seconds_left
-        if left is None or not alpha.any():
-            return False
+        if left is None or not alpha.any() or self.kernel.stored is not None:
+            return False  # a matrix that is stored is read in no time
         entries = float(np.count_nonzero(alpha)) * self.problem.n_kernel_rows
         # In float32 entries take half as long, or less.
         seconds = 0.5 * entries * self.kernel.seconds_per_entry(self.threads)
